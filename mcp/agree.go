@@ -1,0 +1,293 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"mcpv/internal/rawjson"
+	"mcpv/jsonrpc"
+	"mcpv/revision"
+)
+
+// agree finds out which revision to speak over a link. The newest era is tried
+// first unless the options say otherwise; what a server that does not know it
+// answers is never held against it.
+func (c *Client) agree(ctx context.Context, link Link) (*agreed, error) {
+	if pin := c.opts.Revision; pin != nil {
+		return c.agreeOn(ctx, link, pin, true)
+	}
+	order := []*revision.Revision{revision.Latest(), revision.LatestLegacy(), revision.Classic}
+	if p := c.opts.Prefer; p != nil {
+		order = append([]*revision.Revision{p}, order...)
+	}
+	var first error
+	for _, r := range order {
+		a, err := c.agreeOn(ctx, link, r, false)
+		if err == nil {
+			return a, nil
+		}
+		if first == nil || !errors.Is(err, errTryNext) {
+			first = err
+		}
+		if !errors.Is(err, errTryNext) {
+			break
+		}
+		c.opts.Logger.Debug("revision not spoken", "revision", r.Name, "error", err)
+		if !(&agreed{link: link}).alive() {
+			break
+		}
+	}
+	return nil, first
+}
+
+// errTryNext marks failures that only say that a revision is not spoken.
+var errTryNext = errors.New("not spoken here")
+
+func (c *Client) agreeOn(ctx context.Context, link Link, r *revision.Revision, pinned bool) (*agreed, error) {
+	switch {
+	case r.Rules.Discover:
+		return c.agreeModern(ctx, link, r, pinned)
+	case r.Rules.Handshake && r != revision.Classic:
+		return c.agreeLegacy(ctx, link, r, pinned)
+	}
+	return c.agreeClassic(ctx, link)
+}
+
+// agreeModern sends server/discover.
+func (c *Client) agreeModern(ctx context.Context, link Link, r *revision.Revision, pinned bool) (*agreed, error) {
+	a := &agreed{link: link, revision: r, meta: c.modernMeta(r)}
+	link.Agree(r)
+	probe, cancel := context.WithTimeoutCause(ctx, c.opts.ProbeTimeout, errNoAnswer)
+	defer cancel()
+	req := jsonrpc.NewRequest(link.NextID(), "server/discover", addMeta(nil, a.meta))
+	answer, err := link.Call(probe, req, nil)
+	if err == nil && answer.Err() == nil {
+		return c.discovered(a, answer.Result(), pinned)
+	}
+	if err == nil {
+		err = answer.Err()
+	}
+	return nil, c.notModern(ctx, link, r, pinned, err)
+}
+
+var errNoAnswer = errors.New("no answer to server/discover")
+
+// notModern decides what a failed server/discover means.
+func (c *Client) notModern(ctx context.Context, link Link, r *revision.Revision, pinned bool, err error) error {
+	var e *jsonrpc.Error
+	var h *HTTPError
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case errors.As(err, &e) && e.Code == CodeUnsupportedRevision:
+		return fmt.Errorf("%w: the server speaks %s: %w", ErrIncompatible, rawjson.Get(e.Data, "supported"), tryNext(pinned))
+	case errors.As(err, &e) && (e.Code == CodeHeaderMismatch || e.Code == CodeMissingCapability):
+		return err
+	case errors.As(err, &h) && (h.Status >= 500 || h.Status == 401 || h.Status == 403):
+		return err // proves nothing about the revision
+	case errors.As(err, &h), errors.As(err, &e), errors.Is(err, errNoAnswer), errors.Is(err, ErrSessionGone):
+		return fmt.Errorf("%w: %s is not spoken (%v): %w", ErrIncompatible, r.Name, err, tryNext(pinned))
+	}
+	return err
+}
+
+func tryNext(pinned bool) error {
+	if pinned {
+		return errPinned
+	}
+	return errTryNext
+}
+
+var errPinned = errors.New("and it was asked for")
+
+// discovered settles on the newest revision in common.
+func (c *Client) discovered(a *agreed, result []byte, pinned bool) (*agreed, error) {
+	best := (*revision.Revision)(nil)
+	for v := rawjson.Array(rawjson.Get(result, "supportedVersions")); v.Next(); {
+		name, _ := rawjson.String(v.Value())
+		r, ok := revision.Lookup(name)
+		if ok && r.Era == revision.Modern && (r == a.revision || best == nil && !pinned) {
+			best = r
+		}
+	}
+	if best == nil {
+		return nil, fmt.Errorf("%w: the server speaks %s: %w", ErrIncompatible, rawjson.Get(result, "supportedVersions"), tryNext(pinned))
+	}
+	a.revision, a.meta = best, c.modernMeta(best)
+	a.link.Agree(best)
+	a.server = serverInfo(best, rawjson.Get(result, "capabilities"), rawjson.Get(result, "_meta", revision.MetaServerInfo), rawjson.Get(result, "instructions"))
+	return a, nil
+}
+
+func serverInfo(r *revision.Revision, capabilities, info, instructions []byte) ServerInfo {
+	s := ServerInfo{Revision: r, Capabilities: capabilities}
+	_ = decode(info, &s.Implementation) // malformed identity is for display only
+	s.Instructions, _ = rawjson.String(instructions)
+	if s.Capabilities == nil {
+		s.Capabilities = emptyObject
+	}
+	return s
+}
+
+// agreeLegacy sends initialize and notifications/initialized.
+func (c *Client) agreeLegacy(ctx context.Context, link Link, r *revision.Revision, pinned bool) (*agreed, error) {
+	capabilities := revision.ClientCapabilities(c.capabilities(), revision.Latest(), r)
+	info := revision.Frame{Kind: revision.Request, Method: "initialize"}
+	b := append([]byte(`{"protocolVersion":`), quote(r.Name)...)
+	b = append(append(b, `,"capabilities":`...), capabilities...)
+	b = append(append(b, `,"clientInfo":`...), encode(c.opts.Info)...)
+	info.Body = append(b, '}')
+	if err := revision.Translate(&info, revision.LatestLegacy(), r); err != nil {
+		return nil, err
+	}
+	ctx, cancel := c.bounded(ctx)
+	defer cancel()
+	answer, err := link.Call(ctx, jsonrpc.NewRequest(link.NextID(), "initialize", info.Body), nil)
+	if err != nil {
+		return nil, err
+	}
+	if e := answer.Err(); e != nil {
+		if e.Code == jsonrpc.CodeMethodNotFound {
+			return nil, fmt.Errorf("%w: initialize is not spoken (%v): %w", ErrIncompatible, e, tryNext(pinned))
+		}
+		return nil, fmt.Errorf("initialize: %w", e)
+	}
+	return c.initialized(ctx, link, r, answer.Result(), pinned)
+}
+
+func (c *Client) initialized(ctx context.Context, link Link, asked *revision.Revision, result []byte, pinned bool) (*agreed, error) {
+	name, _ := rawjson.String(rawjson.Get(result, "protocolVersion"))
+	got, ok := revision.Lookup(name)
+	if !ok || !got.Rules.Handshake || got == revision.Classic || pinned && got != asked {
+		return nil, fmt.Errorf("%w: asked for %s, the server answered %q", ErrIncompatible, asked, name)
+	}
+	link.Agree(got)
+	if err := link.Send(ctx, jsonrpc.NewNotification("notifications/initialized", nil)); err != nil {
+		return nil, fmt.Errorf("notifications/initialized: %w", err)
+	}
+	return &agreed{link: link, revision: got,
+		server: serverInfo(got, rawjson.Get(result, "capabilities"), rawjson.Get(result, "serverInfo"), rawjson.Get(result, "instructions"))}, nil
+}
+
+// agreeClassic sends mcp/initialize.
+func (c *Client) agreeClassic(ctx context.Context, link Link) (*agreed, error) {
+	r := revision.Classic
+	link.Agree(r)
+	ctx, cancel := c.bounded(ctx)
+	defer cancel()
+	answer, err := link.Call(ctx, jsonrpc.NewRequest(link.NextID(), "mcp/initialize", encode(struct {
+		Name    string `json:"name"`
+		Version string `json:"version"`
+	}{c.opts.Info.Name, c.opts.Info.Version})), nil)
+	if err == nil && answer.Err() != nil {
+		err = answer.Err()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("mcp/initialize: %w", err)
+	}
+	result := answer.Result()
+	return &agreed{link: link, revision: r, server: serverInfo(r, rawjson.Get(result, "capabilities"), result, nil)}, nil
+}
+
+// bounded gives a context the timeout of the options.
+func (c *Client) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
+	if c.opts.Timeout < 0 {
+		return ctx, func() {}
+	}
+	return context.WithTimeoutCause(ctx, c.opts.Timeout, ErrTimeout)
+}
+
+// ErrTimeout is the cause of a request that took longer than the options allow.
+var ErrTimeout = fmt.Errorf("request timed out: %w", context.DeadlineExceeded)
+
+// capabilities are what the client declares, in the shape of the newest
+// revision.
+func (c *Client) capabilities() []byte {
+	type empty struct{}
+	var v struct {
+		Elicitation *struct {
+			Form *empty `json:"form,omitzero"`
+			URL  *empty `json:"url,omitzero"`
+		} `json:"elicitation,omitzero"`
+		Sampling *struct {
+			Tools *empty `json:"tools,omitzero"`
+		} `json:"sampling,omitzero"`
+		Roots *struct {
+			ListChanged bool `json:"listChanged,omitzero"`
+		} `json:"roots,omitzero"`
+		Experimental map[string]JSON `json:"experimental,omitempty"`
+		Extensions   map[string]JSON `json:"extensions,omitempty"`
+	}
+	o := &c.opts
+	if o.Elicit != nil || o.ElicitURL != nil {
+		v.Elicitation = &struct {
+			Form *empty `json:"form,omitzero"`
+			URL  *empty `json:"url,omitzero"`
+		}{}
+		if o.Elicit != nil {
+			v.Elicitation.Form = &empty{}
+		}
+		if o.ElicitURL != nil {
+			v.Elicitation.URL = &empty{}
+		}
+	}
+	if o.Sample != nil {
+		v.Sampling = &struct {
+			Tools *empty `json:"tools,omitzero"`
+		}{}
+		if o.SampleTools {
+			v.Sampling.Tools = &empty{}
+		}
+	}
+	if o.Roots != nil {
+		v.Roots = &struct {
+			ListChanged bool `json:"listChanged,omitzero"`
+		}{}
+	}
+	v.Experimental = o.Experimental
+	v.Extensions = map[string]JSON{}
+	for id, settings := range o.Extensions {
+		v.Extensions[id] = settings
+	}
+	if o.Tasks {
+		v.Extensions[revision.TasksExtensionID] = emptyObject
+	}
+	return encode(v)
+}
+
+// modernMeta returns the members that every modern request has in its _meta,
+// without braces.
+func (c *Client) modernMeta(r *revision.Revision) []byte {
+	b := append([]byte(`"`+revision.MetaProtocolVersion+`":`), quote(r.Name)...)
+	b = append(append(b, `,"`+revision.MetaClientInfo+`":`...), encode(c.opts.Info)...)
+	b = append(append(b, `,"`+revision.MetaClientCapabilities+`":`...), c.capabilities()...)
+	c.mu.Lock()
+	if c.level != nil {
+		b = append(append(b, `,"`+revision.MetaLogLevel+`":`...), quote(c.level.String())...)
+	}
+	c.mu.Unlock()
+	return b
+}
+
+// addMeta returns params with members added to their _meta; members there
+// already stay.
+func addMeta(params, members []byte) []byte {
+	if len(members) == 0 {
+		return params
+	}
+	if rawjson.Get(params, "_meta") == nil {
+		b := make([]byte, 0, len(params)+len(members)+16)
+		if len(params) > 2 {
+			b = append(append(b, params[:len(params)-1]...), ',')
+		} else {
+			b = append(b, '{')
+		}
+		return append(append(append(b, `"_meta":{`...), members...), "}}"...)
+	}
+	object := append(append([]byte{'{'}, members...), '}')
+	for c := rawjson.Object(object); c.Next(); {
+		params = rawjson.Set(params, c.Value(), "_meta", c.Key())
+	}
+	return params
+}

@@ -1,0 +1,183 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"mcpv/jsonrpc"
+	"mcpv/revision"
+)
+
+// ServeStream serves h to the one client at the other end of a stream until it
+// closes, fails or ctx ends; it returns nil unless the stream failed. All
+// handlers have returned by then. The stream is closed.
+//
+// It is all a custom transport needs on the server's side: a way to carry
+// frames as a jsonrpc.Stream, and this call.
+func ServeStream(ctx context.Context, h Handler, s jsonrpc.Stream, o *StreamOptions) error {
+	if o == nil {
+		o = &StreamOptions{}
+	}
+	e := o.Endpoint
+	if e == nil {
+		e = NewEndpoint(h, nil)
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	v := &streamServer{ctx: ctx, endpoint: e}
+	v.channel = e.NewChannel(ChannelOptions{Principal: PrincipalFrom(ctx), SessionID: o.SessionID, Push: v.push})
+	ended := make(chan struct{}) // the client will send no more
+	v.conn = jsonrpc.NewConnPaused(s, &jsonrpc.Options{
+		OnCall: v.take, OnBatch: v.batch, OnEnd: func() { close(ended) },
+	})
+	v.conn.Start()
+	select {
+	case <-ctx.Done():
+	case <-v.conn.Failed():
+	case <-ended:
+		v.linger(o.Linger)
+	}
+	cancel(ErrClosed)
+	v.channel.Close()
+	v.running.Wait()
+	_ = v.conn.Close()
+	if err := v.conn.Err(); err != nil && !errors.Is(err, jsonrpc.ErrEnded) && err != jsonrpc.ErrClosed {
+		return err
+	}
+	return nil
+}
+
+// StreamOptions configures ServeStream. The zero value works.
+type StreamOptions struct {
+	Endpoint  *Endpoint // shared by several streams; nil makes one for h
+	SessionID string    // given to the session, for logs and per-session state
+
+	// Linger is how long requests may run on after the client has sent its
+	// last: on pipes its reading end may still be open.
+	Linger time.Duration
+}
+
+type streamServer struct {
+	ctx      context.Context
+	endpoint *Endpoint
+	channel  *Channel
+	conn     *jsonrpc.Conn
+	running  sync.WaitGroup
+}
+
+// take runs on the reading goroutine. initialize and the notifications that
+// need order are handled there, so that a client may send without waiting;
+// everything else gets a goroutine.
+func (v *streamServer) take(c *jsonrpc.Conn, m *jsonrpc.Message) {
+	switch m.Method() {
+	case "initialize", "notifications/initialized", "notifications/cancelled":
+		v.serve(m)
+	default:
+		v.running.Go(func() { v.serve(m) })
+	}
+}
+
+func (v *streamServer) serve(m *jsonrpc.Message) {
+	peer := &streamPeer{conn: v.conn, channel: v.channel}
+	if answer := v.channel.Serve(v.ctx, m, peer, nil); answer != nil {
+		_ = v.conn.Send(context.WithoutCancel(v.ctx), answer) // a client that is gone needs no answer
+	}
+}
+
+// batch serves the calls of a batch concurrently and answers with one array.
+func (v *streamServer) batch(c *jsonrpc.Conn, calls, answers []*jsonrpc.Message) {
+	if s := v.channel.Session(); s == nil || !s.Revision.Rules.Batching {
+		refusal := jsonrpc.NewError(jsonrpc.CodeInvalidRequest, "batches are not accepted in this revision")
+		v.running.Go(func() { _ = v.conn.Send(v.ctx, jsonrpc.NewErrorResponse(jsonrpc.ID{}, refusal)) })
+		return
+	}
+	v.running.Go(func() {
+		all := v.channel.ServeBatch(v.ctx, calls, answers, func() Peer { return &streamPeer{conn: v.conn, channel: v.channel} })
+		if len(all) > 0 {
+			_ = v.conn.SendRaw(context.WithoutCancel(v.ctx), jsonrpc.JoinBatch(all))
+		}
+	})
+}
+
+// ServeBatch serves the calls of a batch concurrently and returns the answers,
+// those already owed first. initialize may not be batched.
+func (c *Channel) ServeBatch(ctx context.Context, calls, owed []*jsonrpc.Message, peer func() Peer) []*jsonrpc.Message {
+	got := make([]*jsonrpc.Message, len(calls))
+	var running sync.WaitGroup
+	for i, m := range calls {
+		if m.Method() == "initialize" {
+			got[i] = jsonrpc.NewErrorResponse(m.ID(), jsonrpc.NewError(jsonrpc.CodeInvalidRequest, "initialize may not be batched"))
+			continue
+		}
+		running.Go(func() { got[i] = c.Serve(ctx, m, peer(), nil) })
+	}
+	running.Wait()
+	for _, a := range got {
+		if a != nil {
+			owed = append(owed, a)
+		}
+	}
+	return owed
+}
+
+// linger waits until no request is open, at most for d.
+func (v *streamServer) linger(d time.Duration) {
+	if d <= 0 {
+		return
+	}
+	idle := make(chan struct{})
+	go func() {
+		v.running.Wait()
+		close(idle)
+	}()
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-idle:
+	case <-timer.C:
+	case <-v.ctx.Done():
+	case <-v.conn.Failed():
+	}
+}
+
+func (v *streamServer) push(n *jsonrpc.Message) {
+	// The queue to the client is bounded; a change that finds it full is worth
+	// less than the answers in it, and the next change tells the same.
+	v.conn.TrySend(n)
+}
+
+// A streamPeer is the way back on a stream, where all exchanges share it.
+type streamPeer struct {
+	conn    *jsonrpc.Conn
+	channel *Channel
+}
+
+func (p *streamPeer) Notify(ctx context.Context, n *jsonrpc.Message) error { return p.conn.Send(ctx, n) }
+
+func (p *streamPeer) Call(ctx context.Context, method string, params []byte) (*jsonrpc.Message, error) {
+	s := p.channel.Session()
+	if s == nil || !s.Revision.Rules.ServerRequests || !s.Revision.Request(method, revision.ServerToClient) {
+		return nil, ErrNoRequests
+	}
+	return callCancelling(ctx, p.conn, jsonrpc.NewRequest(p.conn.NextID(), method, params))
+}
+
+// callCancelling is conn.Call that tells the peer when nobody waits any more.
+func callCancelling(ctx context.Context, conn *jsonrpc.Conn, m *jsonrpc.Message) (*jsonrpc.Message, error) {
+	answer, err := conn.Call(ctx, m)
+	if err != nil && ctx.Err() != nil {
+		conn.TrySend(cancelledNotification(m.ID(), err))
+	}
+	return answer, err
+}
+
+// cancelledNotification tells the peer that a request's answer is not wanted.
+func cancelledNotification(id jsonrpc.ID, why error) *jsonrpc.Message {
+	b := append([]byte(`{"requestId":`), id.Raw()...)
+	if why != nil {
+		b = append(append(b, `,"reason":`...), quote(why.Error())...)
+	}
+	return jsonrpc.NewNotification("notifications/cancelled", append(b, '}'))
+}
