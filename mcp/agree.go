@@ -60,8 +60,17 @@ func (c *Client) agreeModern(ctx context.Context, link Link, r *revision.Revisio
 	link.Agree(r)
 	probe, cancel := context.WithTimeoutCause(ctx, c.opts.ProbeTimeout, errNoAnswer)
 	defer cancel()
-	req := jsonrpc.NewRequest(link.NextID(), "server/discover", addMeta(nil, a.meta))
-	answer, err := link.Call(probe, req, nil)
+	ask := func() (*jsonrpc.Message, error) {
+		return link.Call(probe, jsonrpc.NewRequest(link.NextID(), "server/discover", addMeta(nil, a.meta)), nil)
+	}
+	answer, err := ask()
+	if err == nil && answer.Err() != nil {
+		if other := offered(answer.Err()); other != nil && (!pinned || other == r) {
+			a.revision, a.meta = other, c.modernMeta(other)
+			link.Agree(other)
+			answer, err = ask()
+		}
+	}
 	if err == nil && answer.Err() == nil {
 		return c.discovered(a, answer.Result(), pinned)
 	}
@@ -69,6 +78,20 @@ func (c *Client) agreeModern(ctx context.Context, link Link, r *revision.Revisio
 		err = answer.Err()
 	}
 	return nil, c.notModern(ctx, link, r, pinned, err)
+}
+
+// offered returns the modern revision that a -32022 offers and we speak.
+func offered(e *jsonrpc.Error) *revision.Revision {
+	if e.Code != CodeUnsupportedRevision {
+		return nil
+	}
+	for v := rawjson.Array(rawjson.Get(e.Data, "supported")); v.Next(); {
+		name, _ := rawjson.String(v.Value())
+		if r, ok := revision.Lookup(name); ok && r.Era == revision.Modern {
+			return r
+		}
+	}
+	return nil
 }
 
 var errNoAnswer = errors.New("no answer to server/discover")

@@ -1,0 +1,5 @@
+package stdio_test
+
+import "syscall"
+
+func sessionAttr(bool) *syscall.SysProcAttr { return nil }
