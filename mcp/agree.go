@@ -110,7 +110,7 @@ func (c *Client) notModern(ctx context.Context, link Link, r *revision.Revision,
 	case errors.As(err, &h) && (h.Status >= 500 || h.Status == 401 || h.Status == 403):
 		return err // proves nothing about the revision
 	case errors.As(err, &h), errors.As(err, &e), errors.Is(err, errNoAnswer), errors.Is(err, ErrSessionGone):
-		return fmt.Errorf("%w: %s is not spoken (%v): %w", ErrIncompatible, r.Name, err, tryNext(pinned))
+		return fmt.Errorf("%w: %s is not spoken (%w): %w", ErrIncompatible, r.Name, err, tryNext(pinned))
 	}
 	return err
 }
@@ -155,7 +155,11 @@ func serverInfo(r *revision.Revision, capabilities, info, instructions []byte) S
 
 // agreeLegacy sends initialize and notifications/initialized.
 func (c *Client) agreeLegacy(ctx context.Context, link Link, r *revision.Revision, pinned bool) (*agreed, error) {
-	capabilities := revision.ClientCapabilities(c.capabilities(), revision.Latest(), r)
+	shape := r
+	if !pinned { // the server may answer with a newer revision than was asked for
+		shape = revision.LatestLegacy()
+	}
+	capabilities := revision.ClientCapabilities(c.capabilities(), revision.Latest(), shape)
 	info := revision.Frame{Kind: revision.Request, Method: "initialize"}
 	b := append([]byte(`{"protocolVersion":`), quote(r.Name)...)
 	b = append(append(b, `,"capabilities":`...), capabilities...)
@@ -164,19 +168,29 @@ func (c *Client) agreeLegacy(ctx context.Context, link Link, r *revision.Revisio
 	if err := revision.Translate(&info, revision.LatestLegacy(), r); err != nil {
 		return nil, err
 	}
+	info.Body = rawjson.Set(info.Body, capabilities, "capabilities")
 	ctx, cancel := c.bounded(ctx)
 	defer cancel()
 	answer, err := link.Call(ctx, jsonrpc.NewRequest(link.NextID(), "initialize", info.Body), nil)
-	if err != nil {
-		return nil, err
+	if err == nil && answer.Err() != nil {
+		err = answer.Err()
 	}
-	if e := answer.Err(); e != nil {
-		if e.Code == jsonrpc.CodeMethodNotFound {
-			return nil, fmt.Errorf("%w: initialize is not spoken (%v): %w", ErrIncompatible, e, tryNext(pinned))
-		}
-		return nil, fmt.Errorf("initialize: %w", e)
+	if err != nil {
+		return nil, notSpoken("initialize", err, pinned)
 	}
 	return c.initialized(ctx, link, r, answer.Result(), pinned)
+}
+
+// notSpoken says of a failed handshake whether another one is worth a try: the
+// server does not know the method, or says which revisions it wants instead.
+func notSpoken(method string, err error, pinned bool) error {
+	var e *jsonrpc.Error
+	var h *HTTPError
+	if errors.As(err, &e) && (e.Code == jsonrpc.CodeMethodNotFound || e.Code == CodeUnsupportedRevision || rawjson.Get(e.Data, "supported") != nil) ||
+		errors.As(err, &h) && h.Status >= 400 && h.Status < 500 && h.Status != 401 && h.Status != 403 {
+		return fmt.Errorf("%w: %s is not spoken (%w): %w", ErrIncompatible, method, err, tryNext(pinned))
+	}
+	return fmt.Errorf("%s: %w", method, err)
 }
 
 func (c *Client) initialized(ctx context.Context, link Link, asked *revision.Revision, result []byte, pinned bool) (*agreed, error) {
@@ -207,7 +221,7 @@ func (c *Client) agreeClassic(ctx context.Context, link Link) (*agreed, error) {
 		err = answer.Err()
 	}
 	if err != nil {
-		return nil, fmt.Errorf("mcp/initialize: %w", err)
+		return nil, notSpoken("mcp/initialize", err, c.opts.Revision != nil)
 	}
 	result := answer.Result()
 	return &agreed{link: link, revision: r, server: serverInfo(r, rawjson.Get(result, "capabilities"), result, nil)}, nil
@@ -285,12 +299,18 @@ func (c *Client) modernMeta(r *revision.Revision) []byte {
 	b := append([]byte(`"`+revision.MetaProtocolVersion+`":`), quote(r.Name)...)
 	b = append(append(b, `,"`+revision.MetaClientInfo+`":`...), encode(c.opts.Info)...)
 	b = append(append(b, `,"`+revision.MetaClientCapabilities+`":`...), c.capabilities()...)
-	c.mu.Lock()
-	if c.level != nil {
-		b = append(append(b, `,"`+revision.MetaLogLevel+`":`...), quote(c.level.String())...)
-	}
-	c.mu.Unlock()
 	return b
+}
+
+// levelMeta returns the member that asks for log messages with a modern
+// request; nil when none are wanted.
+func (c *Client) levelMeta() []byte {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.level == nil {
+		return nil
+	}
+	return append([]byte(`"`+revision.MetaLogLevel+`":`), quote(c.level.String())...)
 }
 
 // addMeta returns params with members added to their _meta; members there
@@ -301,7 +321,7 @@ func addMeta(params, members []byte) []byte {
 	}
 	if rawjson.Get(params, "_meta") == nil {
 		b := make([]byte, 0, len(params)+len(members)+16)
-		if len(params) > 2 {
+		if len(params) > 2 && len(rawjson.Trim(params[1:len(params)-1])) > 0 {
 			b = append(append(b, params[:len(params)-1]...), ',')
 		} else {
 			b = append(b, '{')

@@ -41,11 +41,30 @@ func (c *Client) Receive(l Link, m *jsonrpc.Message, _ jsonrpc.ID) {
 	case "notifications/progress":
 		c.progressed(m)
 	case "notifications/cancelled":
+		c.withdrawn(m)
 		c.subs.cancelled(m)
 	case "notifications/subscriptions/acknowledged":
 		c.subs.acknowledged(m)
 	default:
+		c.outdated(m)
 		c.enqueue(func() { c.notified(m) })
+	}
+}
+
+// outdated drops from the cache what a notification says has changed, before
+// anything that comes after it is read.
+func (c *Client) outdated(m *jsonrpc.Message) {
+	switch m.Method() {
+	case "notifications/tools/list_changed":
+		c.cache.drop("tools/list")
+	case "notifications/prompts/list_changed":
+		c.cache.drop("prompts/list")
+	case "notifications/resources/list_changed":
+		c.cache.drop("resources/list")
+		c.cache.drop("resources/templates/list")
+	case "notifications/resources/updated":
+		uri, _ := rawjson.String(rawjson.Get(m.Params(), "uri"))
+		c.cache.dropResource(uri)
 	}
 }
 
@@ -95,7 +114,7 @@ func (c *Client) drain() {
 		c.mu.Lock()
 		f := c.inbox[0]
 		c.mu.Unlock()
-		f()
+		c.guard(f)
 		c.mu.Lock()
 		c.inbox = c.inbox[1:]
 		empty := len(c.inbox) == 0
@@ -109,6 +128,16 @@ func (c *Client) drain() {
 	}
 }
 
+// guard runs a callback; its panic is logged and goes no further.
+func (c *Client) guard(f func()) {
+	defer func() {
+		if p := recover(); p != nil {
+			c.opts.Logger.Error("callback panicked", "panic", fmt.Sprint(p))
+		}
+	}()
+	f()
+}
+
 // notified runs the callback for a notification.
 func (c *Client) notified(m *jsonrpc.Message) {
 	o := &c.opts
@@ -119,19 +148,13 @@ func (c *Client) notified(m *jsonrpc.Message) {
 			o.OnLog(&l)
 		}
 	case "notifications/tools/list_changed":
-		c.cache.drop("tools/list")
 		run(o.OnToolsChanged)
 	case "notifications/prompts/list_changed":
-		c.cache.drop("prompts/list")
 		run(o.OnPromptsChanged)
 	case "notifications/resources/list_changed":
-		c.cache.drop("resources/list")
-		c.cache.drop("resources/templates/list")
 		run(o.OnResourcesChanged)
 	case "notifications/resources/updated":
-		uri, _ := rawjson.String(rawjson.Get(m.Params(), "uri"))
-		c.cache.dropResource(uri)
-		if o.OnResourceUpdated != nil {
+		if uri, _ := rawjson.String(rawjson.Get(m.Params(), "uri")); o.OnResourceUpdated != nil {
 			o.OnResourceUpdated(uri)
 		}
 	case "notifications/tasks", "notifications/tasks/status":
@@ -149,34 +172,70 @@ func run(f func()) {
 	}
 }
 
-// asked answers a request of a legacy server.
+// maxQuestions bounds the requests of one server that are being answered.
+const maxQuestions = 256
+
+// asked answers a request of a legacy server. In revisions whose servers send
+// none it is dropped: clients send no responses there.
 func (c *Client) asked(l Link, m *jsonrpc.Message) {
-	c.mu.Lock()
-	closed := c.context.Err() != nil
-	if !closed {
-		c.running.Add(1)
-	}
-	c.mu.Unlock()
-	if closed {
+	if !c.legacyRevision().Rules.ServerRequests {
+		c.opts.Logger.Warn("request of the server dropped: the revision has none", "method", m.Method())
 		return
 	}
-	go func() {
-		defer c.running.Done()
-		var reply *jsonrpc.Message
-		result, err := c.answerInShape(m)
-		if err != nil {
-			reply = answerError(m.ID(), err)
-		} else {
-			reply = jsonrpc.NewResult(m.ID(), result)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.context.Err() != nil {
+		return
+	}
+	if _, taken := c.asking[m.ID()]; taken || len(c.asking) >= maxQuestions {
+		c.running.Go(func() {
+			c.reply(l, answerError(m.ID(), jsonrpc.NewError(jsonrpc.CodeInvalidRequest, "id is in use, or too many requests are open")))
+		})
+		return
+	}
+	ctx, cancel := context.WithCancelCause(c.context)
+	c.asking[m.ID()] = cancel
+	c.running.Go(func() {
+		reply := c.replyTo(ctx, m)
+		c.mu.Lock()
+		delete(c.asking, m.ID())
+		c.mu.Unlock()
+		if !errors.Is(context.Cause(ctx), ErrCancelled) {
+			c.reply(l, reply)
 		}
-		if err := l.Send(c.context, reply); err != nil {
-			c.opts.Logger.Warn("answer to the server was not sent", "method", m.Method(), "error", err)
-		}
-	}()
+		cancel(nil)
+	})
+}
+
+func (c *Client) replyTo(ctx context.Context, m *jsonrpc.Message) *jsonrpc.Message {
+	result, err := c.answerInShape(ctx, m)
+	if err != nil {
+		return answerError(m.ID(), err)
+	}
+	return jsonrpc.NewResult(m.ID(), result)
+}
+
+func (c *Client) reply(l Link, m *jsonrpc.Message) {
+	if err := l.Send(c.context, m); err != nil {
+		c.opts.Logger.Warn("answer to the server was not sent", "error", err)
+	}
+}
+
+// withdrawn ends the handler of a question that the server has cancelled.
+func (c *Client) withdrawn(m *jsonrpc.Message) {
+	id, ok := jsonrpc.ParseID(rawjson.Get(m.Params(), "requestId"))
+	if !ok {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if cancel := c.asking[id]; cancel != nil {
+		cancel(ErrCancelled)
+	}
 }
 
 // answerInShape answers in the shape of the revision in use.
-func (c *Client) answerInShape(m *jsonrpc.Message) ([]byte, error) {
+func (c *Client) answerInShape(ctx context.Context, m *jsonrpc.Message) ([]byte, error) {
 	now, latest := c.legacyRevision(), revision.Latest()
 	if m.Method() != "ping" && !now.Request(m.Method(), revision.ServerToClient) {
 		return nil, methodNotFound(m.Method())
@@ -185,7 +244,7 @@ func (c *Client) answerInShape(m *jsonrpc.Message) ([]byte, error) {
 	if err := revision.Translate(&f, now, latest); err != nil {
 		return nil, err
 	}
-	raw, err := c.answer(c.context, f.Method, f.Body)
+	raw, err := c.answer(ctx, f.Method, f.Body)
 	if err != nil {
 		return nil, err
 	}

@@ -16,6 +16,7 @@ import (
 type cache struct {
 	mu      sync.Mutex
 	entries map[string]cached
+	drops   int // counts what was dropped: a result asked for before may be stale
 }
 
 type cached struct {
@@ -26,8 +27,8 @@ type cached struct {
 // maxCached bounds the entries; when full, the cache starts anew.
 const maxCached = 4096
 
-// cached answers from the cache or asks. Only first rounds come here, so what a
-// server said in answer to inputs is never kept.
+// cached answers from the cache or asks. What a server said in answer to inputs
+// is never kept, nor what was overtaken by the news that it has changed.
 func (c *Client) cached(ctx context.Context, method string, params []byte) ([]byte, error) {
 	key := method + "\x00" + string(params)
 	if !c.opts.NoCache {
@@ -35,14 +36,25 @@ func (c *Client) cached(ctx context.Context, method string, params []byte) ([]by
 			return raw, nil
 		}
 	}
-	raw, err := c.do(ctx, &call{method: method, params: params})
+	drops := c.cache.dropped()
+	k := &call{method: method, params: params}
+	raw, err := c.do(ctx, k)
 	if err != nil {
 		return nil, err
 	}
-	if ttl, ok := rawjson.Int(rawjson.Get(raw, "ttlMs")); ok && ttl > 0 && !c.opts.NoCache {
-		c.cache.put(key, raw, time.Duration(ttl)*time.Millisecond)
+	if k.ttl > 0 && !c.opts.NoCache && k.rounds == 0 {
+		c.cache.put(key, raw, time.Duration(min(k.ttl, maxTTL))*time.Millisecond, drops)
 	}
 	return raw, nil
+}
+
+// maxTTL bounds what a server may have kept: a day, in milliseconds.
+const maxTTL = 24 * 60 * 60 * 1000
+
+func (s *cache) dropped() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.drops
 }
 
 func (s *cache) get(key string) []byte {
@@ -56,9 +68,12 @@ func (s *cache) get(key string) []byte {
 	return e.result
 }
 
-func (s *cache) put(key string, raw []byte, ttl time.Duration) {
+func (s *cache) put(key string, raw []byte, ttl time.Duration, drops int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.drops != drops {
+		return
+	}
 	if s.entries == nil || len(s.entries) >= maxCached {
 		s.entries = map[string]cached{}
 	}
@@ -69,6 +84,7 @@ func (s *cache) put(key string, raw []byte, ttl time.Duration) {
 func (s *cache) drop(method string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.drops++
 	for key := range s.entries {
 		if strings.HasPrefix(key, method+"\x00") {
 			delete(s.entries, key)
@@ -79,12 +95,14 @@ func (s *cache) drop(method string) {
 func (s *cache) dropResource(uri string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.drops++
 	delete(s.entries, "resources/read\x00"+string(rawjson.Set(emptyObject, quote(uri), "uri")))
 }
 
 func (s *cache) clear() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.drops++
 	s.entries = nil
 }
 

@@ -27,6 +27,8 @@ type call struct {
 	timeout  time.Duration     // 0 means that of the options
 
 	events chan Progress // while it runs, if progress is wanted
+	rounds int           // how often the server asked back
+	ttl    int64         // how long the result may be kept, in ms; 0 when nothing is said
 }
 
 // do runs a call and returns its result in the shape of the newest revision.
@@ -45,8 +47,7 @@ func (c *Client) do(ctx context.Context, k *call) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		kind, _ := rawjson.String(rawjson.Get(result, "resultType"))
-		switch {
+		switch kind := k.read(result); {
 		case kind == "" || kind == "complete":
 			return result, nil
 		case kind == "task" && k.method == "tools/call":
@@ -63,10 +64,25 @@ func (c *Client) do(ctx context.Context, k *call) ([]byte, error) {
 		case time.Since(start) > c.opts.MaxRoundTime:
 			return nil, fmt.Errorf("%s: the server's questions took longer than %v", k.method, c.opts.MaxRoundTime)
 		}
+		k.rounds++
 		if params, err = c.nextRound(ctx, k.params, result, round); err != nil {
 			return nil, fmt.Errorf("%s: %w", k.method, err)
 		}
 	}
+}
+
+// read returns the type of a result and keeps its ttl, in one pass.
+func (k *call) read(result []byte) (kind string) {
+	k.ttl = 0
+	for c := rawjson.Object(result); c.Next(); {
+		switch {
+		case c.KeyIs("resultType"):
+			kind, _ = readResultType(c.Value())
+		case c.KeyIs("ttlMs"):
+			k.ttl, _ = rawjson.Int(c.Value())
+		}
+	}
+	return kind
 }
 
 // limit gives a call its timeout. Progress starts it anew.
@@ -144,10 +160,10 @@ func (c *Client) send(ctx context.Context, a *agreed, k *call, params []byte) (*
 		err    error
 	}
 	done := make(chan outcome, 1)
-	c.running.Go(func() {
+	go func() {
 		answer, err := a.link.Call(ctx, m, k.header)
 		done <- outcome{answer, err}
-	})
+	}()
 	for {
 		select {
 		case p := <-k.events:
@@ -170,6 +186,13 @@ func (c *Client) onWire(a *agreed, k *call, params []byte, id jsonrpc.ID) (strin
 	if k.progress != nil {
 		params = addMeta(params, append([]byte(`"progressToken":`), id.Raw()...))
 	}
+	if !a.revision.Request(k.method, revision.ClientToServer) && a.revision != revision.Classic && isProtocolMethod(k.method) ||
+		a.revision == revision.Classic && isProtocolMethod(k.method) && classicMethod(k.method) == k.method {
+		return "", nil, fmt.Errorf("%s has no such request: %w", a.revision, ErrUnsupported)
+	}
+	if a.revision.Rules.RequestMeta {
+		params = addMeta(params, c.levelMeta())
+	}
 	if a.revision == revision.Latest() {
 		return k.method, addMeta(params, a.meta), nil
 	}
@@ -191,6 +214,9 @@ func (c *Client) result(a *agreed, method string, answer *jsonrpc.Message) ([]by
 			return nil, e
 		}
 		return answer.Result(), nil
+	}
+	if task := flatTask(a.revision, method, answer.Result()); task != nil {
+		return task, nil
 	}
 	f := revision.Frame{Kind: revision.Result, Method: method, Body: answer.Result()}
 	if answer.Err() != nil {

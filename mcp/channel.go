@@ -8,6 +8,7 @@ import (
 
 	"mcpv/internal/rawjson"
 	"mcpv/jsonrpc"
+	"mcpv/revision"
 )
 
 // A Channel is one client as a transport sees it: the other end of a pipe, a
@@ -26,6 +27,8 @@ type Channel struct {
 	uris    []string // subscribed by resources/subscribe
 	stop    func()   // ends listening; nil when not listening
 	closed  bool
+
+	subscribing sync.Mutex // held while uris and stop change together; taken before mu
 }
 
 // ChannelOptions says whose channel it is.
@@ -59,6 +62,12 @@ func (c *Channel) Serve(ctx context.Context, m *jsonrpc.Message, peer Peer, head
 		return nil
 	}
 	ctx, err := c.begin(ctx, m.ID())
+	return c.serveBegun(ctx, err, m, peer, header)
+}
+
+// serveBegun is Serve for a request that begin has registered, or refused with
+// err.
+func (c *Channel) serveBegun(ctx context.Context, err error, m *jsonrpc.Message, peer Peer, header map[string][]string) *jsonrpc.Message {
 	if err != nil {
 		return answerError(m.ID(), err)
 	}
@@ -83,6 +92,13 @@ func (c *Channel) serve(ctx context.Context, m *jsonrpc.Message, peer Peer, head
 		return c.initialize(ctx, m, peer)
 	}
 	s := c.Session()
+	if s == nil && !isProtocolMethod(m.Method()) {
+		return answerError(m.ID(), methodNotFound(m.Method()))
+	}
+	if s == nil && revision.Negotiate("", c.endpoint.revisions) == nil {
+		_, err := ModernSession(m, c.principal, c.endpoint.revisions) // which it lacks
+		return answerError(m.ID(), err)
+	}
 	if s == nil {
 		if m.Method() == "ping" {
 			return jsonrpc.NewResult(m.ID(), emptyObject)

@@ -27,7 +27,9 @@ type Client struct {
 	joint chan struct{}
 	calls map[jsonrpc.ID]*call // with a progress callback, by token
 	inbox []func()             // notifications waiting to be handled, in order
-	level *LogLevel            // asked for by SetLogLevel
+
+	asking map[jsonrpc.ID]context.CancelCauseFunc // requests of the server being answered
+	level  *LogLevel                              // asked for by SetLogLevel
 
 	cache  cache
 	mirror mirror
@@ -152,7 +154,7 @@ func Connect(ctx context.Context, t Transport, o *ClientOptions) (*Client, error
 	if o == nil {
 		o = &ClientOptions{}
 	}
-	c := &Client{opts: *o, transport: t, calls: map[jsonrpc.ID]*call{}}
+	c := &Client{opts: *o, transport: t, calls: map[jsonrpc.ID]*call{}, asking: map[jsonrpc.ID]context.CancelCauseFunc{}}
 	c.opts.fill()
 	c.context, c.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
 	a, err := c.open(ctx)
@@ -161,7 +163,9 @@ func Connect(ctx context.Context, t Transport, o *ClientOptions) (*Client, error
 		c.running.Wait()
 		return nil, err
 	}
+	c.mu.Lock() // the link may be receiving already
 	c.conn = a
+	c.mu.Unlock()
 	c.startListening()
 	return c, nil
 }
@@ -205,8 +209,11 @@ func (c *Client) current() *agreed {
 // Close ends the connection, cancels what is in flight and waits for all
 // goroutines of the client.
 func (c *Client) Close() error {
+	c.mu.Lock() // what is started under it is started before, or not at all
 	c.cancel(ErrClosed)
-	err := c.current().link.Close()
+	link := c.conn.link
+	c.mu.Unlock()
+	err := link.Close()
 	c.running.Wait()
 	return err
 }
@@ -301,6 +308,9 @@ func (c *Client) renew(ctx context.Context, old *agreed, sameLink bool) (*agreed
 }
 
 func (c *Client) renewAlone(ctx context.Context, old *agreed, sameLink bool) (a *agreed, err error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(c.context, func() { cancel(ErrClosed) })()
 	if sameLink {
 		a, err = c.agree(ctx, old.link)
 	} else {
@@ -308,13 +318,18 @@ func (c *Client) renewAlone(ctx context.Context, old *agreed, sameLink bool) (a 
 		a, err = c.open(ctx)
 	}
 	c.mu.Lock()
-	if err == nil {
+	closed := err == nil && !sameLink && c.context.Err() != nil
+	if err == nil && !closed {
 		c.conn = a
 	}
 	close(c.joint)
 	c.joint = nil
 	level := c.level
 	c.mu.Unlock()
+	if closed {
+		_ = a.link.Close() // nobody else knows of it
+		err = ErrClosed
+	}
 	if err != nil {
 		return nil, fmt.Errorf("reconnect: %w", err)
 	}

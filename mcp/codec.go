@@ -1,6 +1,8 @@
 package mcp
 
 import (
+	"mcpv/internal/rawjson"
+
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -31,14 +33,26 @@ func encode(v any) []byte {
 
 var deterministic = json.Deterministic(true)
 
+// encodeValue writes a caller's value. Raw JSON is checked and stays as it is,
+// but for white space around it; nil stays nil.
 func encodeValue(v any) ([]byte, error) {
 	switch v := v.(type) {
 	case nil:
 		return nil, nil
 	case JSON:
-		return v, nil
+		return trimmed(v)
 	case []byte:
-		return v, nil
+		return trimmed(v)
 	}
 	return json.Marshal(v, deterministic)
+}
+
+func trimmed(raw []byte) ([]byte, error) {
+	if raw == nil {
+		return nil, nil
+	}
+	if err := rawjson.Check(raw); err != nil {
+		return nil, err
+	}
+	return rawjson.Trim(raw), nil
 }

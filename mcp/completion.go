@@ -64,7 +64,7 @@ func (s *Server) complete(ctx context.Context, x *Exchange) (*jsonrpc.Message, e
 		} `json:"context"`
 	}
 	if err := decode(x.Request.Params(), &p); err != nil {
-		return nil, invalidParams("completion/complete: %v", err)
+		return nil, invalidParams("completion/complete has a member of the wrong type")
 	}
 	s.mu.RLock()
 	offered := s.completesLocked()

@@ -38,7 +38,12 @@ func (c *Channel) initialize(ctx context.Context, m *jsonrpc.Message, peer Peer)
 
 // initialized starts the notifications that a legacy client gets unasked.
 func (c *Channel) initialized(ctx context.Context) {
-	if s := c.Session(); s != nil && c.push != nil && c.endpoint.listener != nil {
+	c.subscribing.Lock()
+	defer c.subscribing.Unlock()
+	c.mu.Lock()
+	s, listening := c.session, c.stop != nil
+	c.mu.Unlock()
+	if s != nil && !listening && c.push != nil && c.endpoint.listener != nil {
 		_ = c.relisten(ctx, s, nil) // a handler that cannot listen sends nothing
 	}
 }
@@ -77,12 +82,16 @@ func (e *Endpoint) legacySession(m *jsonrpc.Message, p *Principal) (*Session, er
 	return s, nil
 }
 
-// noLegacy refuses initialize on an endpoint that speaks modern revisions only.
+// noLegacy refuses initialize on an endpoint that speaks other eras only.
 func (e *Endpoint) noLegacy(requested string) error {
-	err := unsupportedRevision(requested, e.revisions)
-	err.Code = jsonrpc.CodeInvalidParams
-	err.Message = "initialize is not spoken here; use server/discover"
-	return err
+	for _, r := range e.revisions {
+		if r.Era == revision.Modern {
+			err := unsupportedRevision(requested, e.revisions)
+			err.Message = "initialize is not spoken here; use server/discover"
+			return err
+		}
+	}
+	return methodNotFound("initialize")
 }
 
 // initializeResult asks the handler what it is and tells it in the shape of the
@@ -96,7 +105,9 @@ func (e *Endpoint) initializeResult(ctx context.Context, s *Session, peer Peer) 
 	if capabilities == nil {
 		capabilities = emptyObject
 	}
+	discovered := capabilities
 	capabilities = revision.ServerCapabilities(capabilities, revision.Latest(), s.Revision)
+	capabilities = coreTaskCapabilities(discovered, capabilities, s.Revision)
 	info := rawjson.Get(d, "_meta", revision.MetaServerInfo)
 	if info == nil {
 		info = []byte(`{"name":"unnamed","version":"0"}`)

@@ -70,7 +70,14 @@ func (t StreamTransport) Connect(ctx context.Context, in Receiver) (Link, error)
 func NewStreamLink(s jsonrpc.Stream, in Receiver) Link {
 	l := &streamLink{}
 	l.Conn = jsonrpc.NewConnPaused(s, &jsonrpc.Options{
-		OnCall:     func(_ *jsonrpc.Conn, m *jsonrpc.Message) { in.Receive(l, m, jsonrpc.ID{}) },
+		OnCall: func(_ *jsonrpc.Conn, m *jsonrpc.Message) {
+			l.garbage.Store(0)
+			in.Receive(l, m, jsonrpc.ID{})
+		},
+		OnResponse: func(*jsonrpc.Conn, *jsonrpc.Message) bool {
+			l.garbage.Store(0)
+			return false
+		},
 		OnBatch:    func(_ *jsonrpc.Conn, calls, _ []*jsonrpc.Message) { l.batch(in, calls) },
 		OnBadFrame: l.bad,
 	})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"sync"
 	"time"
@@ -22,16 +23,25 @@ type subscriptions struct {
 	tasks   []string
 	open    map[jsonrpc.ID]*listenRequest
 	restart chan struct{} // wakes the listening goroutine; nil when there is none
-	current *listenRequest
-	waiters []chan Filter // are told what the next listening is granted
+	waiters []chan grant  // are told what the next listening is granted
+}
+
+// A grant is the outcome of a listen request: what the server will tell of, or
+// why it refused.
+type grant struct {
+	filter Filter
+	err    error
 }
 
 type listenRequest struct {
+	asked   Filter
 	acked   chan struct{} // closed by the acknowledgement
 	once    sync.Once
-	filter  Filter // granted
+	filter  Filter        // granted; set before acked is closed
+	ended   chan struct{} // closed when the request has ended
+	err     error         // why; set before ended is closed
 	cancel  context.CancelCauseFunc
-	waiters []chan Filter
+	waiters []chan grant
 }
 
 // filter is what the client wants to be told of right now.
@@ -67,6 +77,9 @@ func (c *Client) Subscribe(ctx context.Context, uri string) error {
 	err := c.subscribeNow(ctx, uri)
 	if err != nil {
 		c.subs.forget(uri)
+		if c.Revision().Rules.Listen {
+			c.wakeListener() // the others may have been refused with it
+		}
 	}
 	return err
 }
@@ -137,8 +150,8 @@ func (c *Client) resubscribe(ctx context.Context) {
 	}
 }
 
-// wakeListener has the listening goroutine open a new request, starting it when
-// there is none.
+// wakeListener has the listening goroutine look at what is wanted, starting it
+// when there is none.
 func (c *Client) wakeListener() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -159,19 +172,22 @@ func (c *Client) wakeListener() {
 	}
 }
 
-// relisten opens a new listening and waits until the server has acknowledged
-// it.
+// relisten opens a new listening and waits until the server has acknowledged or
+// refused it.
 func (c *Client) relisten(ctx context.Context) (Filter, error) {
-	granted := make(chan Filter, 1)
+	ctx, cancel := c.bounded(ctx)
+	defer cancel()
+	if _, err := c.usable(ctx); err != nil {
+		return Filter{}, err
+	}
+	granted := make(chan grant, 1)
 	c.subs.mu.Lock()
 	c.subs.waiters = append(c.subs.waiters, granted)
 	c.subs.mu.Unlock()
 	c.wakeListener()
-	ctx, cancel := c.bounded(ctx)
-	defer cancel()
 	select {
-	case f := <-granted:
-		return f, nil
+	case g := <-granted:
+		return g.filter, g.err
 	case <-ctx.Done():
 		return Filter{}, context.Cause(ctx)
 	case <-c.context.Done():
@@ -180,61 +196,110 @@ func (c *Client) relisten(ctx context.Context) (Filter, error) {
 }
 
 // listenLoop keeps one listen request open. A filter cannot be changed: a new
-// request takes over, and the old one is cancelled when the new one stands.
+// request takes over, and the old one is cancelled when the new one stands. A
+// new one that is refused leaves the old one as it is.
 func (c *Client) listenLoop() {
 	var running sync.WaitGroup
 	defer running.Wait()
+	var current *listenRequest
 	wait := time.Duration(0)
-	ended := make(chan error, 16)
 	for {
+		var ended chan struct{}
+		if current != nil {
+			ended = current.ended
+		}
 		select {
 		case <-c.subs.restart:
-		case err := <-ended:
-			if errors.Is(err, errReplaced) {
-				continue
-			}
-			c.opts.Logger.Debug("listening ended", "error", err)
-			wait = min(max(2*wait, 100*time.Millisecond), 30*time.Second)
-			if !c.pause(wait) {
+		case <-ended:
+			c.opts.Logger.Debug("listening ended", "error", current.err)
+			current = nil
+			if wait = min(max(2*wait, 100*time.Millisecond), 30*time.Second); !c.pause(wait) {
 				return
 			}
 		case <-c.context.Done():
 			return
 		}
-		if c.context.Err() != nil {
-			return
+		next, again := c.replace(current, &running)
+		switch {
+		case next != current && next != nil:
+			wait = 0
+		case again:
+			wait = min(max(2*wait, 100*time.Millisecond), 30*time.Second)
+			pause := wait
+			running.Go(func() {
+				if c.pause(pause) {
+					c.wakeListener()
+				}
+			})
 		}
-		c.subs.mu.Lock()
-		old := c.subs.current
-		c.subs.mu.Unlock()
-		if c.filter().empty() {
-			if old != nil {
-				old.cancel(errReplaced)
+		current = next
+	}
+}
+
+// replace opens the listening for what is wanted now in the place of current,
+// which may be nil, and returns the one that stands. again tells that a failure
+// may pass.
+func (c *Client) replace(current *listenRequest, running *sync.WaitGroup) (_ *listenRequest, again bool) {
+	for {
+		wanted := c.filter()
+		if wanted.empty() {
+			if current != nil {
+				current.cancel(errReplaced)
 			}
-			c.subs.grant(c.subs.takeWaiters(), Filter{})
-			continue
+			grantAll(c.subs.takeWaiters(), grant{})
+			return nil, false
 		}
-		r, ok := c.listenOnce(&running, ended)
-		if !ok {
-			ended <- errors.New("not connected")
-			continue
+		if current.stands() && reflect.DeepEqual(current.asked, wanted) {
+			grantAll(c.subs.takeWaiters(), grant{filter: current.filter})
+			return current, false
+		}
+		next := c.listenOnce(wanted, running)
+		if next == nil { // the next connection wakes the listener
+			grantAll(c.subs.takeWaiters(), grant{err: ErrClosed})
+			return current, false
 		}
 		select {
-		case <-r.acked:
-			wait = 0
-			c.subs.grant(r.waiters, r.filter)
-			if old != nil {
-				old.cancel(errReplaced)
+		case <-next.acked:
+			grantAll(next.waiters, grant{filter: next.filter})
+			if current != nil {
+				current.cancel(errReplaced)
 			}
-		case err := <-ended:
+			return next, false
+		case <-next.ended:
+			err := next.err
+			if err == nil {
+				err = errEndedByServer
+			}
+			grantAll(next.waiters, grant{err: fmt.Errorf("subscriptions/listen: %w", err)})
+			return current, !current.stands() && mayPass(err)
+		case <-c.subs.restart: // what is wanted has changed meanwhile
+			next.cancel(errReplaced)
 			c.subs.mu.Lock()
-			c.subs.waiters = append(c.subs.waiters, r.waiters...)
+			c.subs.waiters = append(next.waiters, c.subs.waiters...)
 			c.subs.mu.Unlock()
-			ended <- err
 		case <-c.context.Done():
-			return
+			return current, false
 		}
 	}
+}
+
+func (r *listenRequest) stands() bool {
+	if r == nil {
+		return false
+	}
+	select {
+	case <-r.ended:
+		return false
+	default:
+		return true
+	}
+}
+
+// mayPass reports whether a failure is worth another try: a server that refuses
+// the request for what it is will do so again.
+func mayPass(err error) bool {
+	var e *jsonrpc.Error
+	return !errors.As(err, &e) || e.Code == jsonrpc.CodeInternal
 }
 
 var errReplaced = errors.New("replaced by a new subscription")
@@ -250,21 +315,21 @@ func (c *Client) pause(d time.Duration) bool {
 	}
 }
 
-// listenOnce sends one listen request; its end goes to ended.
-func (c *Client) listenOnce(running *sync.WaitGroup, ended chan<- error) (*listenRequest, bool) {
+// listenOnce sends one listen request, for those who wait for it. Nil means
+// that there is no connection.
+func (c *Client) listenOnce(wanted Filter, running *sync.WaitGroup) *listenRequest {
 	a := c.current()
 	if !a.alive() || !a.revision.Rules.Listen {
-		return nil, false
+		return nil
 	}
 	ctx, cancel := context.WithCancelCause(c.context)
-	r := &listenRequest{acked: make(chan struct{}), cancel: cancel}
+	r := &listenRequest{acked: make(chan struct{}), ended: make(chan struct{}), cancel: cancel, asked: wanted}
 	id := a.link.NextID()
 	c.subs.mu.Lock()
 	c.subs.open[id] = r
-	c.subs.current = r
 	r.waiters, c.subs.waiters = c.subs.waiters, nil
 	c.subs.mu.Unlock()
-	params := append(append([]byte(`{"notifications":`), encode(c.filter())...), '}')
+	params := append(append([]byte(`{"notifications":`), encode(wanted)...), '}')
 	m := jsonrpc.NewRequest(id, "subscriptions/listen", addMeta(params, a.meta))
 	running.Go(func() {
 		defer cancel(nil)
@@ -278,12 +343,13 @@ func (c *Client) listenOnce(running *sync.WaitGroup, ended chan<- error) (*liste
 		c.subs.mu.Lock()
 		delete(c.subs.open, id)
 		c.subs.mu.Unlock()
-		ended <- err
+		r.err = err
+		close(r.ended)
 	})
-	return r, true
+	return r
 }
 
-func (s *subscriptions) takeWaiters() []chan Filter {
+func (s *subscriptions) takeWaiters() []chan grant {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	w := s.waiters
@@ -291,9 +357,9 @@ func (s *subscriptions) takeWaiters() []chan Filter {
 	return w
 }
 
-func (*subscriptions) grant(waiters []chan Filter, f Filter) {
+func grantAll(waiters []chan grant, g grant) {
 	for _, w := range waiters {
-		w <- f // has room for one
+		w <- g // has room for one
 	}
 }
 

@@ -89,7 +89,7 @@ func (s *Server) getPrompt(ctx context.Context, x *Exchange) (*jsonrpc.Message, 
 	}
 	p, ok := lookup(s, s.prompts, r.Name)
 	if !ok || !s.visible(ctx, x, "prompt", r.Name) {
-		if !s.prompts.declared {
+		if !declared(s, s.prompts) {
 			return nil, methodNotFound(x.Request.Method())
 		}
 		return nil, invalidParams("unknown prompt: %s", r.Name)

@@ -111,6 +111,13 @@ func lookup[T any](s *Server, r *registry[T], name string) (T, bool) {
 	return e.item, true
 }
 
+// declared reports whether the server has ever had a feature of the kind.
+func declared[T any](s *Server, r *registry[T]) bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return r.declared
+}
+
 // list answers a list request with one page.
 func list[T any](ctx context.Context, s *Server, x *Exchange, r *registry[T], kind string) (*jsonrpc.Message, error) {
 	after := 0
@@ -139,11 +146,17 @@ func list[T any](ctx context.Context, s *Server, x *Exchange, r *registry[T], ki
 			return nil, err
 		}
 		r.encMu.Lock()
+		if len(r.pages) >= maxPagesKept { // cursors are easily made up
+			clear(r.pages)
+		}
 		r.pages[key] = body
 		r.encMu.Unlock()
 	}
 	return jsonrpc.NewResult(x.Request.ID(), body), nil
 }
+
+// maxPagesKept bounds the encoded pages of a list.
+const maxPagesKept = 64
 
 // declaredLocked makes resources and templates one capability.
 func (s *Server) declaredLocked(method string) bool {
@@ -212,6 +225,11 @@ func (e *entry[T]) in(r *registry[T], s *Session) ([]byte, error) {
 	var raw []byte
 	for c := rawjson.Array(rawjson.Get(f.Body, r.member)); c.Next(); {
 		raw = c.Value()
+	}
+	if a, ok := any(e.item).(interface {
+		adapt(r *revision.Revision, raw []byte) []byte
+	}); ok {
+		raw = a.adapt(s.Revision, raw)
 	}
 	if !f.KeepStructured {
 		if e.enc == nil {

@@ -19,6 +19,7 @@ type Request struct {
 	server *Server
 	rounds rounds
 	task   *runningTask // nil unless the request runs as a task
+	late   *runningTask // what Detach makes a task of; nil when it cannot
 }
 
 // Session returns who asks.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"mcpv/internal/rawjson"
@@ -46,7 +47,7 @@ type ResourceTemplate struct {
 type ResourceRequest struct {
 	Request
 	URI  string
-	Vars map[string]string // what the variables of the template matched
+	Vars map[string]string // what the variables of the template matched; lists are joined by commas
 }
 
 // A ResourceHandler reads a resource. Return ResourceNotFound for a URI that a
@@ -188,7 +189,7 @@ func (s *Server) findResource(ctx context.Context, r *ResourceRequest) ResourceH
 		return nil
 	}
 	if s.skills != nil {
-		if h := s.skills.handler(r.URI); h != nil {
+		if h := s.skills.find(ctx, s, r); h != nil {
 			return h
 		}
 	}
@@ -202,11 +203,16 @@ func (s *Server) findResource(ctx context.Context, r *ResourceRequest) ResourceH
 
 // matchLocked finds the most specific template that matches.
 func (s *Server) matchLocked(uri string) (best *template, vars map[string]string) {
+	var matched uritemplate.Values
 	for _, e := range s.templates.items {
 		v, ok := e.item.match.Match(uri)
-		if ok && (best == nil || e.item.match.MoreSpecific(best.match)) {
-			best, vars = e.item, v
+		if ok && (best == nil || e.item.match.Less(best.match)) {
+			best, matched = e.item, v
 		}
+	}
+	vars = make(map[string]string, len(matched))
+	for name, values := range matched {
+		vars[name] = strings.Join(values, ",")
 	}
 	return best, vars
 }

@@ -33,7 +33,7 @@ func (r *Request) Roots(ctx context.Context) ([]Root, error) {
 	return q.Result, nil
 }
 
-func (q *RootsQuestion) ask() (string, string, []byte) { return q.Key, "roots/list", nil }
+func (q *RootsQuestion) ask() (string, string, []byte) { return q.Key, "roots/list", emptyObject }
 
 func (q *RootsQuestion) needs(s *Session) error {
 	switch {

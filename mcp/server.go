@@ -170,6 +170,8 @@ func (s *Server) dispatch(ctx context.Context, x *Exchange) (*jsonrpc.Message, e
 		if s.tasks != nil {
 			return s.tasks.handle(ctx, x)
 		}
+	case "skills/list", "skills/get", "resources/directory/read":
+		return s.serveSkills(ctx, x)
 	}
 	return nil, methodNotFound(method)
 }
@@ -289,20 +291,22 @@ type listening struct {
 // Listen delivers list changes, updates of resources and states of tasks.
 func (s *Server) Listen(ctx context.Context, session *Session, f Filter, deliver func(*jsonrpc.Message)) (Filter, func(), error) {
 	l := &listening{session: session, deliver: deliver}
+	var taskIDs []string
+	if s.tasks != nil {
+		taskIDs = s.tasks.own(ctx, session, f.TaskIDs)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	l.filter = Filter{
 		Tools:     f.Tools && s.tools.declared,
 		Prompts:   f.Prompts && s.prompts.declared,
 		Resources: f.Resources && (s.resources.declared || s.templates.declared),
+		TaskIDs:   taskIDs,
 	}
 	for _, uri := range f.URIs {
 		if s.subscribableLocked(ctx, session, uri) {
 			l.filter.URIs = append(l.filter.URIs, uri)
 		}
-	}
-	if s.tasks != nil {
-		l.filter.TaskIDs = s.tasks.own(session, f.TaskIDs)
 	}
 	s.listeners[l] = struct{}{}
 	return l.filter, func() {

@@ -26,7 +26,7 @@ func ServeStream(ctx context.Context, h Handler, s jsonrpc.Stream, o *StreamOpti
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	v := &streamServer{ctx: ctx, endpoint: e}
+	v := &streamServer{ctx: ctx, endpoint: e, slots: make(chan struct{}, e.inFlight+maxUnsent)}
 	v.channel = e.NewChannel(ChannelOptions{Principal: PrincipalFrom(ctx), SessionID: o.SessionID, Push: v.push})
 	ended := make(chan struct{}) // the client will send no more
 	v.conn = jsonrpc.NewConnPaused(s, &jsonrpc.Options{
@@ -39,10 +39,16 @@ func ServeStream(ctx context.Context, h Handler, s jsonrpc.Stream, o *StreamOpti
 	case <-ended:
 		v.linger(o.Linger)
 	}
+	v.stop()
 	cancel(ErrClosed)
 	v.channel.Close()
 	v.running.Wait()
 	_ = v.conn.Close()
+	select {
+	case <-ended: // in an orderly way, whatever could not be written after it
+		return nil
+	default:
+	}
 	if err := v.conn.Err(); err != nil && !errors.Is(err, jsonrpc.ErrEnded) && err != jsonrpc.ErrClosed {
 		return err
 	}
@@ -65,36 +71,98 @@ type streamServer struct {
 	channel  *Channel
 	conn     *jsonrpc.Conn
 	running  sync.WaitGroup
+	slots    chan struct{} // one per goroutine
+
+	mu      sync.Mutex // guards the following, and that nothing starts once it is set
+	stopped bool
+}
+
+// maxUnsent is how many answers may wait for a client that does not read, on
+// top of the requests it may have open. Beyond, nothing more is read from it.
+const maxUnsent = 256
+
+// start runs f unless the serving has stopped. It waits while the client has
+// too much going on.
+func (v *streamServer) start(f func()) {
+	select {
+	case v.slots <- struct{}{}:
+	default:
+		select {
+		case v.slots <- struct{}{}:
+		case <-v.ctx.Done():
+			return
+		case <-v.conn.Failed():
+			return
+		}
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if !v.stopped {
+		v.running.Go(func() {
+			defer func() { <-v.slots }()
+			stretch(0)
+			f()
+		})
+	}
+}
+
+// stretch makes the stack of a new goroutine as large as most requests need,
+// while there is nothing on it that has to be moved. Growing it in the midst of
+// a request, twice, takes longer than small requests do.
+//
+//go:noinline
+func stretch(i int) byte {
+	var room [6 << 10]byte
+	return room[i]
+}
+
+func (v *streamServer) stop() {
+	v.mu.Lock()
+	v.stopped = true
+	v.mu.Unlock()
 }
 
 // take runs on the reading goroutine. initialize and the notifications that
 // need order are handled there, so that a client may send without waiting;
-// everything else gets a goroutine.
+// everything else gets a goroutine. Requests are registered before that: a
+// cancellation may be right behind.
 func (v *streamServer) take(c *jsonrpc.Conn, m *jsonrpc.Message) {
 	switch m.Method() {
 	case "initialize", "notifications/initialized", "notifications/cancelled":
-		v.serve(m)
-	default:
-		v.running.Go(func() { v.serve(m) })
+		v.answer(m, v.channel.Serve(v.ctx, m, v.peer(), nil))
+		return
 	}
+	if m.Kind() == jsonrpc.Notification {
+		v.start(func() { v.channel.Serve(v.ctx, m, v.peer(), nil) })
+		return
+	}
+	ctx, err := v.channel.begin(v.ctx, m.ID())
+	v.start(func() { v.answer(m, v.channel.serveBegun(ctx, err, m, v.peer(), nil)) })
 }
 
-func (v *streamServer) serve(m *jsonrpc.Message) {
-	peer := &streamPeer{conn: v.conn, channel: v.channel}
-	if answer := v.channel.Serve(v.ctx, m, peer, nil); answer != nil {
-		_ = v.conn.Send(context.WithoutCancel(v.ctx), answer) // a client that is gone needs no answer
+func (v *streamServer) peer() Peer { return &streamPeer{conn: v.conn, channel: v.channel} }
+
+// answer sends the answer to m, if there is one.
+func (v *streamServer) answer(m, answer *jsonrpc.Message) {
+	if answer == nil {
+		return
 	}
+	if m.Method() == "subscriptions/listen" && answer.Err() == nil {
+		// On a pipe the server ends a listening by cancelling it.
+		_ = v.conn.Send(context.WithoutCancel(v.ctx), cancelledNotification(m.ID(), nil))
+	}
+	_ = v.conn.Send(context.WithoutCancel(v.ctx), answer) // a client that is gone needs no answer
 }
 
 // batch serves the calls of a batch concurrently and answers with one array.
 func (v *streamServer) batch(c *jsonrpc.Conn, calls, answers []*jsonrpc.Message) {
 	if s := v.channel.Session(); s == nil || !s.Revision.Rules.Batching {
 		refusal := jsonrpc.NewError(jsonrpc.CodeInvalidRequest, "batches are not accepted in this revision")
-		v.running.Go(func() { _ = v.conn.Send(v.ctx, jsonrpc.NewErrorResponse(jsonrpc.ID{}, refusal)) })
+		v.start(func() { _ = v.conn.Send(v.ctx, jsonrpc.NewErrorResponse(jsonrpc.ID{}, refusal)) })
 		return
 	}
-	v.running.Go(func() {
-		all := v.channel.ServeBatch(v.ctx, calls, answers, func() Peer { return &streamPeer{conn: v.conn, channel: v.channel} })
+	v.start(func() {
+		all := v.channel.ServeBatch(v.ctx, calls, answers, v.peer)
 		if len(all) > 0 {
 			_ = v.conn.SendRaw(context.WithoutCancel(v.ctx), jsonrpc.JoinBatch(all))
 		}
@@ -154,7 +222,9 @@ type streamPeer struct {
 	channel *Channel
 }
 
-func (p *streamPeer) Notify(ctx context.Context, n *jsonrpc.Message) error { return p.conn.Send(ctx, n) }
+func (p *streamPeer) Notify(ctx context.Context, n *jsonrpc.Message) error {
+	return p.conn.Send(ctx, n)
+}
 
 func (p *streamPeer) Call(ctx context.Context, method string, params []byte) (*jsonrpc.Message, error) {
 	s := p.channel.Session()
@@ -167,7 +237,7 @@ func (p *streamPeer) Call(ctx context.Context, method string, params []byte) (*j
 // callCancelling is conn.Call that tells the peer when nobody waits any more.
 func callCancelling(ctx context.Context, conn *jsonrpc.Conn, m *jsonrpc.Message) (*jsonrpc.Message, error) {
 	answer, err := conn.Call(ctx, m)
-	if err != nil && ctx.Err() != nil {
+	if err != nil && ctx.Err() != nil && !errors.Is(err, errEndedByServer) {
 		conn.TrySend(cancelledNotification(m.ID(), err))
 	}
 	return answer, err

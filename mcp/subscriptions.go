@@ -51,7 +51,7 @@ func (e *Endpoint) listen(ctx context.Context, x *Exchange) (*jsonrpc.Message, e
 	}
 	var f Filter
 	if err := decode(raw, &f); err != nil {
-		return nil, invalidParams("notifications: %v", err)
+		return nil, invalidParams("notifications has a member of the wrong type")
 	}
 	if len(f.TaskIDs) > 0 && !x.Session.CanTask() {
 		return nil, missingCapability("the tasks extension", `{"extensions":{"`+revision.TasksExtensionID+`":{}}}`)
@@ -108,6 +108,8 @@ func (c *Channel) subscribe(ctx context.Context, x *Exchange) *jsonrpc.Message {
 	if c.endpoint.listener == nil {
 		return answerError(id, methodNotFound(x.Request.Method()))
 	}
+	c.subscribing.Lock()
+	defer c.subscribing.Unlock()
 	c.mu.Lock()
 	uris := slices.Clone(c.uris)
 	c.mu.Unlock()
@@ -133,6 +135,7 @@ func (c *Channel) subscribe(ctx context.Context, x *Exchange) *jsonrpc.Message {
 const maxSubscriptions = 10_000
 
 // relisten opens a listening for uris and the lists, then ends the one before.
+// The caller holds subscribing.
 func (c *Channel) relisten(ctx context.Context, s *Session, uris []string) error {
 	f := Filter{Tools: true, Prompts: true, Resources: true, URIs: uris}
 	push := c.push

@@ -27,6 +27,12 @@ type Tool struct {
 	Execution    *ToolExecution   `json:"execution,omitzero"` // 2025-11-25 only
 	Meta         JSON             `json:"_meta,omitzero"`
 	Extra        JSON             `json:",embed"` // members this package does not know
+
+	// Task says whether calls run as tasks, on servers that have them. With
+	// TaskLate a call of the extension becomes one only when its handler calls
+	// Request.Detach: before, it may ask in rounds or return a result at once.
+	Task     TaskSupport `json:"-"`
+	TaskLate bool        `json:"-"`
 }
 
 // ToolAnnotations are hints about a tool's behaviour. From a server that is not
@@ -192,7 +198,9 @@ func (s *Server) AddTool(t *Tool, h ToolHandler) error {
 	for i := len(s.opts.ToolMiddleware) - 1; i >= 0; i-- {
 		c.handler = s.opts.ToolMiddleware[i](c.handler)
 	}
-	raw, err := json.Marshal(c.Tool, deterministic)
+	described := c.Tool
+	described.Execution = nil // see tool.adapt
+	raw, err := json.Marshal(described, deterministic)
 	if err != nil {
 		return err
 	}
@@ -246,6 +254,9 @@ func (s *Server) callTool(ctx context.Context, x *Exchange) (*jsonrpc.Message, e
 	}
 	t, ok := lookup(s, s.tools, name)
 	if !ok || !s.visible(ctx, x, "tool", name) {
+		if !declared(s, s.tools) {
+			return nil, methodNotFound(x.Request.Method())
+		}
 		return nil, invalidParams("unknown tool: %s", name)
 	}
 	if args == nil || string(args) == "null" {

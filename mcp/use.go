@@ -27,6 +27,9 @@ type ToolCall struct {
 func (c *Client) CallTool(ctx context.Context, t *ToolCall) (*ToolResult, error) {
 	raw, err := c.callTool(ctx, t, nil)
 	if err != nil {
+		raw, err = c.asTask(ctx, t, err)
+	}
+	if err != nil {
 		return nil, err
 	}
 	if kind, _ := rawjson.String(rawjson.Get(raw, "resultType")); kind == "task" {
@@ -34,8 +37,8 @@ func (c *Client) CallTool(ctx context.Context, t *ToolCall) (*ToolResult, error)
 			return nil, err
 		}
 	}
-	r := &ToolResult{}
-	if err := decode(raw, r); err != nil {
+	r, err := decodeToolResult(raw)
+	if err != nil {
 		return nil, fmt.Errorf("tools/call: %w", err)
 	}
 	return r, nil
@@ -199,7 +202,7 @@ func (c *Client) Tools(ctx context.Context) iter.Seq2[*Tool, error] {
 		for raw, err := range c.list(ctx, "tools/list", "tools") {
 			t := &Tool{}
 			if err == nil {
-				err = decode(raw, t)
+				err = decodeTool(raw, t)
 			}
 			if err == nil && mirrors {
 				if bad := c.mirror.learn(t); bad != nil {
@@ -266,12 +269,20 @@ func (c *Client) list(ctx context.Context, method, member string) iter.Seq2[[]by
 				yield(nil, err)
 				return
 			}
-			for v := rawjson.Array(rawjson.Get(raw, member)); v.Next(); {
+			var items, next []byte
+			for m := rawjson.Object(raw); m.Next(); { // one pass: pages are long
+				switch {
+				case m.KeyIs(member):
+					items = m.Value()
+				case m.KeyIs("nextCursor"):
+					next = m.Value()
+				}
+			}
+			for v := rawjson.Array(items); v.Next(); {
 				if !yield(v.Value(), nil) {
 					return
 				}
 			}
-			next := rawjson.Get(raw, "nextCursor")
 			if next == nil || string(next) == "null" {
 				return
 			}

@@ -144,7 +144,7 @@ func TestReadSkips(t *testing.T) {
 }
 
 func TestPost(t *testing.T) {
-	var got []string
+	posts := make(chan string, 4)
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /sse", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
@@ -157,7 +157,7 @@ func TestPost(t *testing.T) {
 	})
 	mux.HandleFunc("POST /messages/", func(w http.ResponseWriter, r *http.Request) {
 		b, _ := io.ReadAll(r.Body)
-		got = append(got, fmt.Sprint(r.URL.Query().Get("session"), r.Header.Get("Key"), r.Header.Get("Content-Type"), string(b)))
+		posts <- fmt.Sprint(r.URL.Query().Get("session"), r.Header.Get("Key"), r.Header.Get("Content-Type"), string(b))
 		switch string(b) {
 		case "bad":
 			w.Header().Set("Retry-After", "7")
@@ -186,8 +186,10 @@ func TestPost(t *testing.T) {
 	if err := s.Write([]byte("b")); err != nil {
 		t.Error(err)
 	}
-	want := "[1kapplication/jsona 1kapplication/jsonbad 1kapplication/jsonmoved 1kapplication/jsonb]"
-	if fmt.Sprint(got) != want {
-		t.Errorf("got %v", got)
+	close(posts)
+	for _, body := range []string{"a", "bad", "moved", "b"} {
+		if got := <-posts; got != "1kapplication/json"+body {
+			t.Errorf("got %s for %s", got, body)
+		}
 	}
 }

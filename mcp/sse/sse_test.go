@@ -220,9 +220,9 @@ func TestEndOfStreamEndsSession(t *testing.T) {
 }
 
 func TestServeEndsStream(t *testing.T) {
-	var stream jsonrpc.Stream
+	streams := make(chan jsonrpc.Stream, 1)
 	srv := serve(t, &sse.Handler{Serve: func(_ context.Context, s jsonrpc.Stream, _ *http.Request) error {
-		stream = s
+		streams <- s
 		return s.Write([]byte("bye"))
 	}})
 	url, events := open(t, srv)
@@ -235,6 +235,7 @@ func TestServeEndsStream(t *testing.T) {
 	if status, _ := post(t, srv, url, text("{}")); status != 404 {
 		t.Errorf("post after the end: %d", status)
 	}
+	stream := <-streams
 	if err := stream.Write([]byte("x")); err == nil {
 		t.Error("write after the end succeeded")
 	}
