@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"mcpv/internal/rawjson"
 	"mcpv/jsonrpc"
@@ -54,14 +55,61 @@ func (c *Client) agreeOn(ctx context.Context, link Link, r *revision.Revision, p
 	return c.agreeClassic(ctx, link)
 }
 
-// agreeModern sends server/discover.
+// agreeModern sends server/discover. Over HTTP every request is answered; on a
+// pipe an old server may ignore it, or one that is still starting be silent.
 func (c *Client) agreeModern(ctx context.Context, link Link, r *revision.Revision, pinned bool) (*agreed, error) {
+	ctx, cancel := c.bounded(ctx)
+	defer cancel()
+	if pinned || overHTTP(link) {
+		return c.discover(ctx, link, r, pinned)
+	}
+	type outcome struct {
+		a   *agreed
+		err error
+	}
+	modern, legacy := make(chan outcome, 1), make(chan outcome, 1)
+	c.running.Go(func() {
+		a, err := c.discover(ctx, link, r, false)
+		modern <- outcome{a, err}
+	})
+	timer := time.NewTimer(c.opts.ProbeTimeout)
+	defer timer.Stop()
+	select {
+	case o := <-modern:
+		return o.a, o.err
+	case <-timer.C:
+	}
+	// Ask in the old way too: who answers well first, decides.
+	c.running.Go(func() {
+		a, err := c.agreeLegacy(ctx, link, revision.LatestLegacy(), false)
+		legacy <- outcome{a, err}
+	})
+	select {
+	case o := <-modern:
+		if o.err != nil {
+			o = <-legacy
+		}
+		return o.a, o.err
+	case o := <-legacy:
+		if o.err != nil {
+			o = <-modern
+		}
+		return o.a, o.err
+	}
+}
+
+// overHTTP reports whether a link is one where nothing goes unanswered.
+func overHTTP(l Link) bool {
+	h, ok := l.(interface{ MirrorsHeaders() bool })
+	return ok && h.MirrorsHeaders()
+}
+
+// discover sends server/discover and settles on what it answers.
+func (c *Client) discover(ctx context.Context, link Link, r *revision.Revision, pinned bool) (*agreed, error) {
 	a := &agreed{link: link, revision: r, meta: c.modernMeta(r)}
 	link.Agree(r)
-	probe, cancel := context.WithTimeoutCause(ctx, c.opts.ProbeTimeout, errNoAnswer)
-	defer cancel()
 	ask := func() (*jsonrpc.Message, error) {
-		return link.Call(probe, jsonrpc.NewRequest(link.NextID(), "server/discover", addMeta(nil, a.meta)), nil)
+		return link.Call(ctx, jsonrpc.NewRequest(link.NextID(), "server/discover", addMeta(nil, a.meta)), nil)
 	}
 	answer, err := ask()
 	if err == nil && answer.Err() != nil {
@@ -94,8 +142,6 @@ func offered(e *jsonrpc.Error) *revision.Revision {
 	return nil
 }
 
-var errNoAnswer = errors.New("no answer to server/discover")
-
 // notModern decides what a failed server/discover means.
 func (c *Client) notModern(ctx context.Context, link Link, r *revision.Revision, pinned bool, err error) error {
 	var e *jsonrpc.Error
@@ -109,7 +155,7 @@ func (c *Client) notModern(ctx context.Context, link Link, r *revision.Revision,
 		return err
 	case errors.As(err, &h) && (h.Status >= 500 || h.Status == 401 || h.Status == 403):
 		return err // proves nothing about the revision
-	case errors.As(err, &h), errors.As(err, &e), errors.Is(err, errNoAnswer), errors.Is(err, ErrSessionGone):
+	case errors.As(err, &h), errors.As(err, &e), errors.Is(err, ErrSessionGone):
 		return fmt.Errorf("%w: %s is not spoken (%w): %w", ErrIncompatible, r.Name, err, tryNext(pinned))
 	}
 	return err

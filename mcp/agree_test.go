@@ -38,29 +38,38 @@ func TestSilenceOnDiscoverMeansLegacy(t *testing.T) {
 	start := time.Time{}
 	connectTo(t, &mcp.ClientOptions{ProbeTimeout: 5 * time.Second}, func(p *peer) {
 		start = time.Now()
-		probe := p.want("server/discover")
-		if c := p.want("notifications/cancelled"); string(rawjson.Get(c.Params(), "requestId")) != probe.ID().Raw() {
-			t.Errorf("cancelled %s", c.Params())
-		}
+		p.want("server/discover")
+		m := p.want("initialize")
 		if d := time.Since(start); d != 5*time.Second {
 			t.Errorf("waited %v", d)
 		}
-		m := p.want("initialize")
-		p.result(probe, `{"supportedVersions":["2026-07-28"],"capabilities":{}}`) // too late
 		p.result(m, `{"protocolVersion":"2025-03-26","capabilities":{},"serverInfo":{"name":"old","version":"1"}}`)
 		p.want("notifications/initialized")
 	}, agreesOn(revision.V2025_03_26))
 }
 
+// Others are still starting: what they answer late is worth as much.
+func TestLateAnswerToDiscoverCounts(t *testing.T) {
+	connectTo(t, nil, func(p *peer) {
+		probe := p.want("server/discover")
+		p.want("initialize")
+		p.result(probe, `{"supportedVersions":["2026-07-28"],"capabilities":{}}`)
+	}, agreesOn(revision.V2026_07_28))
+}
+
 func TestAnswersThatMeanLegacy(t *testing.T) {
 	for name, answer := range map[string]func(p *peer, m *jsonrpc.Message){
-		"method not found":    func(p *peer, m *jsonrpc.Message) { p.fail(m, -32601, "") },
-		"invalid request":     func(p *peer, m *jsonrpc.Message) { p.fail(m, -32600, "") },
-		"invalid params":      func(p *peer, m *jsonrpc.Message) { p.fail(m, -32602, "") },
-		"server error":        func(p *peer, m *jsonrpc.Message) { p.fail(m, -32000, "") },
-		"internal error":      func(p *peer, m *jsonrpc.Message) { p.fail(m, -32603, "") },
-		"only legacy spoken":  func(p *peer, m *jsonrpc.Message) { p.fail(m, -32022, `{"supported":["2025-11-25"],"requested":"2026-07-28"}`) },
-		"nothing in common":   func(p *peer, m *jsonrpc.Message) { p.result(m, `{"supportedVersions":["2099-01-01","2025-11-25"],"capabilities":{}}`) },
+		"method not found": func(p *peer, m *jsonrpc.Message) { p.fail(m, -32601, "") },
+		"invalid request":  func(p *peer, m *jsonrpc.Message) { p.fail(m, -32600, "") },
+		"invalid params":   func(p *peer, m *jsonrpc.Message) { p.fail(m, -32602, "") },
+		"server error":     func(p *peer, m *jsonrpc.Message) { p.fail(m, -32000, "") },
+		"internal error":   func(p *peer, m *jsonrpc.Message) { p.fail(m, -32603, "") },
+		"only legacy spoken": func(p *peer, m *jsonrpc.Message) {
+			p.fail(m, -32022, `{"supported":["2025-11-25"],"requested":"2026-07-28"}`)
+		},
+		"nothing in common": func(p *peer, m *jsonrpc.Message) {
+			p.result(m, `{"supportedVersions":["2099-01-01","2025-11-25"],"capabilities":{}}`)
+		},
 		"a result of no kind": func(p *peer, m *jsonrpc.Message) { p.result(m, `{}`) },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -138,7 +147,7 @@ func TestPinnedRevisionIsRefused(t *testing.T) {
 	}, failsWith(mcp.ErrIncompatible))
 	connectTo(t, &mcp.ClientOptions{Revision: revision.Latest(), ProbeTimeout: time.Second}, func(p *peer) {
 		p.want("server/discover") // and says nothing
-	}, failsWith(mcp.ErrIncompatible))
+	}, failsWith(mcp.ErrTimeout))
 }
 
 func TestPreferredRevisionComesFirst(t *testing.T) {

@@ -115,8 +115,7 @@ type mirror struct {
 // mirrors reports whether arguments have to be mirrored on this connection.
 func (c *Client) mirrors() bool {
 	a := c.current()
-	h, ok := a.link.(interface{ MirrorsHeaders() bool })
-	return ok && h.MirrorsHeaders() && a.revision.Rules.StandardHeaders
+	return overHTTP(a.link) && a.revision.Rules.StandardHeaders
 }
 
 // learn notes the annotations of a tool; an error means that the tool must not

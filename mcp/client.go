@@ -349,7 +349,7 @@ func (a *agreed) alive() bool {
 	case <-a.link.Done():
 		return false
 	default:
-		return true
+		return a.link.Err() == nil // it may be known to end before it has
 	}
 }
 

@@ -78,7 +78,9 @@ func binary(kind string, data []byte, mimeType string) Content {
 func Embedded(r ResourceContents) Content { return Content{Type: "resource", Resource: &r} }
 
 // ResourceLink returns a block that points to a resource.
-func ResourceLink(uri, name string) Content { return Content{Type: "resource_link", URI: uri, Name: name} }
+func ResourceLink(uri, name string) Content {
+	return Content{Type: "resource_link", URI: uri, Name: name}
+}
 
 // String returns the text of a text block, else "".
 func (c Content) String() string {

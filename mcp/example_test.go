@@ -67,7 +67,7 @@ func ExampleAddTool() {
 	fmt.Println(err)
 	// Output:
 	// Rome: sunny for 1 day(s) in celsius <nil>
-	// tool failed: invalid arguments for forecast: /days: expected at most 7, got 30
+	// tool failed: invalid arguments for forecast: /days: expected number ≤ 7, got number 30
 }
 
 // A template serves all URIs that match; what its variables matched reaches the

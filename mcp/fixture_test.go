@@ -28,7 +28,9 @@ var fixtures = map[string]func() *fixture{
 	"secrets":     func() *fixture { return newFixture(&mcp.ServerOptions{Visible: onlyAlice}, addSecrets) },
 	"legacy only": func() *fixture { return newFixture(&mcp.ServerOptions{Revisions: revision.All()[1:5]}, addPages) },
 	"modern only": func() *fixture { return newFixture(&mcp.ServerOptions{Revisions: revision.All()[:1]}, addPages) },
-	"cached":      func() *fixture { return newFixture(&mcp.ServerOptions{CacheTTL: time.Minute, CachePublic: true}, addPages) },
+	"cached": func() *fixture {
+		return newFixture(&mcp.ServerOptions{CacheTTL: time.Minute, CachePublic: true}, addPages)
+	},
 }
 
 func newFixture(o *mcp.ServerOptions, add ...func(*fixture)) *fixture {

@@ -109,7 +109,8 @@ func (l *streamLink) batch(in Receiver, calls []*jsonrpc.Message) {
 }
 
 func (l *streamLink) Call(ctx context.Context, m *jsonrpc.Message, _ map[string]string) (*jsonrpc.Message, error) {
-	if m.Method() == "initialize" { // the one request that must not be cancelled
+	switch m.Method() {
+	case "initialize", "server/discover": // the one must not be cancelled, the other may not be understood
 		return l.Conn.Call(ctx, m)
 	}
 	return callCancelling(ctx, l.Conn, m)

@@ -243,9 +243,7 @@ func (c *Client) replace(current *listenRequest, running *sync.WaitGroup) (_ *li
 	for {
 		wanted := c.filter()
 		if wanted.empty() {
-			if current != nil {
-				current.cancel(errReplaced)
-			}
+			current.end(errReplaced)
 			grantAll(c.subs.takeWaiters(), grant{})
 			return nil, false
 		}
@@ -258,12 +256,11 @@ func (c *Client) replace(current *listenRequest, running *sync.WaitGroup) (_ *li
 			grantAll(c.subs.takeWaiters(), grant{err: ErrClosed})
 			return current, false
 		}
+	wait:
 		select {
 		case <-next.acked:
+			current.end(errReplaced)
 			grantAll(next.waiters, grant{filter: next.filter})
-			if current != nil {
-				current.cancel(errReplaced)
-			}
 			return next, false
 		case <-next.ended:
 			err := next.err
@@ -272,14 +269,26 @@ func (c *Client) replace(current *listenRequest, running *sync.WaitGroup) (_ *li
 			}
 			grantAll(next.waiters, grant{err: fmt.Errorf("subscriptions/listen: %w", err)})
 			return current, !current.stands() && mayPass(err)
-		case <-c.subs.restart: // what is wanted has changed meanwhile
-			next.cancel(errReplaced)
+		case <-c.subs.restart:
+			if reflect.DeepEqual(c.filter(), wanted) {
+				next.waiters = append(next.waiters, c.subs.takeWaiters()...)
+				goto wait
+			}
+			next.end(errReplaced) // what is wanted has changed meanwhile
 			c.subs.mu.Lock()
 			c.subs.waiters = append(next.waiters, c.subs.waiters...)
 			c.subs.mu.Unlock()
 		case <-c.context.Done():
 			return current, false
 		}
+	}
+}
+
+// end cancels the request and waits until the server has been told.
+func (r *listenRequest) end(why error) {
+	if r != nil {
+		r.cancel(why)
+		<-r.ended
 	}
 }
 

@@ -161,3 +161,12 @@ func (p *peer) calls() string {
 func progress(token, n string) string {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":%s}}`, token, n)
 }
+
+// contextWithStop returns a context for a server and what ends it.
+func contextWithStop(t *testing.T) (context.Context, context.CancelFunc) {
+	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
+	t.Cleanup(stop)
+	return ctx, stop
+}
+
+func asError(err error, into **jsonrpc.Error) bool { return errors.As(err, into) }

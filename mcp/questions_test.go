@@ -142,7 +142,9 @@ func TestQuestionsWithoutAnswer(t *testing.T) {
 		{mcp.ClientOptions{Elicit: accept(`{}`)}, `{"method":"elicitation/create","params":{"mode":"url","url":"https://x"}}`, jsonrpc.NewError(-32602, "")},
 		{mcp.ClientOptions{Elicit: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) { return nil, boom }}, question, boom},
 		{mcp.ClientOptions{Elicit: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) { panic("boom") }}, question, jsonrpc.NewError(-32603, "")},
-		{mcp.ClientOptions{Sample: func(context.Context, *mcp.SamplingParams) (*mcp.SamplingResult, error) { return &mcp.SamplingResult{}, nil }},
+		{mcp.ClientOptions{Sample: func(context.Context, *mcp.SamplingParams) (*mcp.SamplingResult, error) {
+			return &mcp.SamplingResult{}, nil
+		}},
 			`{"method":"sampling/createMessage","params":{"messages":[],"maxTokens":1,"tools":[{"name":"t","inputSchema":{}}]}}`, jsonrpc.NewError(-32602, "")},
 	} {
 		c.o.Revision = revision.Latest()

@@ -28,8 +28,8 @@ type SamplingParams struct {
 	IncludeContext   string            `json:"includeContext,omitzero"`
 	ModelPreferences JSON              `json:"modelPreferences,omitzero"`
 	Metadata         JSON              `json:"metadata,omitzero"`
-	Tools            []Tool            `json:"tools,omitempty"`      // the client has to declare sampling.tools
-	ToolChoice       JSON              `json:"toolChoice,omitzero"`  // {"mode":"auto"}
+	Tools            []Tool            `json:"tools,omitempty"`     // the client has to declare sampling.tools
+	ToolChoice       JSON              `json:"toolChoice,omitzero"` // {"mode":"auto"}
 	Extra            JSON              `json:",embed"`
 }
 

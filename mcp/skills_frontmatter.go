@@ -41,10 +41,19 @@ func SkillFrontmatter(file []byte) (JSON, error) {
 		var line string
 		line, rest, _ = strings.Cut(rest, "\n")
 		line = strings.TrimSuffix(line, "\r")
+		if strings.Trim(line, " \t") == "" && strings.Contains(line, "\t") {
+			return nil, errors.New("frontmatter: a line of tabs")
+		}
 		if ended = strings.TrimRight(line, " \t") == "---"; !ended {
 			y.lines = append(y.lines, line)
 			y.size += len(line) + 1
 		}
+	}
+	if n := len(y.lines); n > 0 && strings.Trim(y.lines[n-1], " ") == "" {
+		if y.lines[n-1] != "" {
+			return nil, errors.New("frontmatter: it ends with a line of blanks")
+		}
+		y.lines = y.lines[:n-1] // the break before the end makes no line
 	}
 	value, err := y.document()
 	if err == nil {

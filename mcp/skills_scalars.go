@@ -10,6 +10,9 @@ import (
 	"mcpv/internal/rawjson"
 )
 
+// errBlankIndented refuses what readers of YAML do not agree on.
+var errBlankIndented = errors.New("blanks at the edge of a block scalar")
+
 var errOpenQuote = errors.New("a quote is not closed")
 
 // quoted reads a scalar in quotes, and what follows it on its last line.
@@ -121,16 +124,21 @@ func (y *yamlReader) blockScalar(header string, parent int) ([]byte, error) {
 		indent += max(parent, 0)
 	}
 	var lines []string
+	blank := 0 // the longest line of spaces among those read last
 	for ; y.at < len(y.lines); y.at++ {
 		line := y.lines[y.at]
-		if strings.Trim(line, " ") == "" && (indent == 0 || len(line) <= indent) {
-			lines = append(lines, "")
+		if strings.Trim(line, " ") == "" {
+			blank = max(blank, len(line))
+			lines = append(lines, line[min(or(indent, len(line)), len(line)):])
 			continue
 		}
 		if indent == 0 {
 			indent = indentOf(line)
 			if indent <= parent {
 				break
+			}
+			if blank > indent {
+				return nil, errBlankIndented
 			}
 		}
 		if n := indentOf(line); n < indent {
@@ -140,6 +148,10 @@ func (y *yamlReader) blockScalar(header string, parent int) ([]byte, error) {
 			break
 		}
 		lines = append(lines, line[indent:])
+		blank = 0
+	}
+	if blank > indent && indent > 0 {
+		return nil, errBlankIndented
 	}
 	end := len(lines)
 	for end > 0 && lines[end-1] == "" {

@@ -26,12 +26,15 @@ func ServeStream(ctx context.Context, h Handler, s jsonrpc.Stream, o *StreamOpti
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	v := &streamServer{ctx: ctx, endpoint: e, slots: make(chan struct{}, e.inFlight+maxUnsent)}
+	answering, giveUp := context.WithCancel(context.WithoutCancel(ctx))
+	defer giveUp()
+	v := &streamServer{ctx: ctx, answering: answering, endpoint: e, slots: make(chan struct{}, e.inFlight+maxUnsent)}
 	v.channel = e.NewChannel(ChannelOptions{Principal: PrincipalFrom(ctx), SessionID: o.SessionID, Push: v.push})
 	ended := make(chan struct{}) // the client will send no more
 	v.conn = jsonrpc.NewConnPaused(s, &jsonrpc.Options{
 		OnCall: v.take, OnBatch: v.batch, OnEnd: func() { close(ended) },
 	})
+	v.back = &streamPeer{conn: v.conn, channel: v.channel, answering: answering}
 	v.conn.Start()
 	select {
 	case <-ctx.Done():
@@ -41,6 +44,7 @@ func ServeStream(ctx context.Context, h Handler, s jsonrpc.Stream, o *StreamOpti
 	}
 	v.stop()
 	cancel(ErrClosed)
+	defer time.AfterFunc(answerGrace, giveUp).Stop()
 	v.channel.Close()
 	v.running.Wait()
 	_ = v.conn.Close()
@@ -65,13 +69,19 @@ type StreamOptions struct {
 	Linger time.Duration
 }
 
+// answerGrace is how long a client that does not read may hold up the answers
+// when the serving ends.
+const answerGrace = time.Second
+
 type streamServer struct {
-	ctx      context.Context
-	endpoint *Endpoint
-	channel  *Channel
-	conn     *jsonrpc.Conn
-	running  sync.WaitGroup
-	slots    chan struct{} // one per goroutine
+	ctx       context.Context
+	answering context.Context // for answers: they are sent after ctx has ended, too, for a while
+	endpoint  *Endpoint
+	channel   *Channel
+	conn      *jsonrpc.Conn
+	back      *streamPeer
+	running   sync.WaitGroup
+	slots     chan struct{} // one per goroutine
 
 	mu      sync.Mutex // guards the following, and that nothing starts once it is set
 	stopped bool
@@ -140,7 +150,7 @@ func (v *streamServer) take(c *jsonrpc.Conn, m *jsonrpc.Message) {
 	v.start(func() { v.answer(m, v.channel.serveBegun(ctx, err, m, v.peer(), nil)) })
 }
 
-func (v *streamServer) peer() Peer { return &streamPeer{conn: v.conn, channel: v.channel} }
+func (v *streamServer) peer() Peer { return v.back }
 
 // answer sends the answer to m, if there is one.
 func (v *streamServer) answer(m, answer *jsonrpc.Message) {
@@ -149,22 +159,29 @@ func (v *streamServer) answer(m, answer *jsonrpc.Message) {
 	}
 	if m.Method() == "subscriptions/listen" && answer.Err() == nil {
 		// On a pipe the server ends a listening by cancelling it.
-		_ = v.conn.Send(context.WithoutCancel(v.ctx), cancelledNotification(m.ID(), nil))
+		v.send(cancelledNotification(m.ID(), nil))
 	}
-	_ = v.conn.Send(context.WithoutCancel(v.ctx), answer) // a client that is gone needs no answer
+	v.send(answer)
+}
+
+// send sends an answer. A client that is gone needs none.
+func (v *streamServer) send(m *jsonrpc.Message) {
+	if err := v.conn.Send(v.answering, m); err != nil {
+		v.conn.TrySend(m) // the time to wait is over, but there may be room
+	}
 }
 
 // batch serves the calls of a batch concurrently and answers with one array.
 func (v *streamServer) batch(c *jsonrpc.Conn, calls, answers []*jsonrpc.Message) {
 	if s := v.channel.Session(); s == nil || !s.Revision.Rules.Batching {
 		refusal := jsonrpc.NewError(jsonrpc.CodeInvalidRequest, "batches are not accepted in this revision")
-		v.start(func() { _ = v.conn.Send(v.ctx, jsonrpc.NewErrorResponse(jsonrpc.ID{}, refusal)) })
+		v.start(func() { v.send(jsonrpc.NewErrorResponse(jsonrpc.ID{}, refusal)) })
 		return
 	}
 	v.start(func() {
 		all := v.channel.ServeBatch(v.ctx, calls, answers, v.peer)
 		if len(all) > 0 {
-			_ = v.conn.SendRaw(context.WithoutCancel(v.ctx), jsonrpc.JoinBatch(all))
+			_ = v.conn.SendRaw(v.answering, jsonrpc.JoinBatch(all))
 		}
 	})
 }
@@ -218,11 +235,15 @@ func (v *streamServer) push(n *jsonrpc.Message) {
 
 // A streamPeer is the way back on a stream, where all exchanges share it.
 type streamPeer struct {
-	conn    *jsonrpc.Conn
-	channel *Channel
+	conn      *jsonrpc.Conn
+	channel   *Channel
+	answering context.Context
 }
 
 func (p *streamPeer) Notify(ctx context.Context, n *jsonrpc.Message) error {
+	if ctx.Done() == nil {
+		ctx = p.answering // nobody may wait for ever
+	}
 	return p.conn.Send(ctx, n)
 }
 

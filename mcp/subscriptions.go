@@ -3,6 +3,8 @@ package mcp
 import (
 	"context"
 	"errors"
+	"fmt"
+	"runtime/debug"
 	"slices"
 	"sync"
 
@@ -142,7 +144,7 @@ func (c *Channel) relisten(ctx context.Context, s *Session, uris []string) error
 	if push == nil {
 		push = func(*jsonrpc.Message) {}
 	}
-	granted, stop, err := c.endpoint.listener.Listen(context.WithoutCancel(ctx), s, f, func(n *jsonrpc.Message) {
+	granted, stop, err := c.endpoint.listenTo(context.WithoutCancel(ctx), s, f, func(n *jsonrpc.Message) {
 		if f.Wants(n) {
 			push(n)
 		}
@@ -167,6 +169,18 @@ func (c *Channel) relisten(ctx context.Context, s *Session, uris []string) error
 		old()
 	}
 	return nil
+}
+
+// listenTo is the listener's Listen whose panic is an error, for callers that
+// are not under Answer.
+func (e *Endpoint) listenTo(ctx context.Context, s *Session, f Filter, deliver func(*jsonrpc.Message)) (granted Filter, stop func(), err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			e.log.Error("listener panicked", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			err = jsonrpc.NewError(jsonrpc.CodeInternal, "internal error")
+		}
+	}()
+	return e.listener.Listen(ctx, s, f, deliver)
 }
 
 // A changeQueue holds notifications until they can be sent. Equal ones are

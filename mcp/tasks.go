@@ -216,6 +216,10 @@ func (e *taskEngine) start(ctx context.Context, t *tool, r *ToolRequest, ttl tim
 	}()
 	select {
 	case <-w.created:
+		if ctx.Err() != nil { // nobody will learn of it
+			w.finish(taskOutcome{status: TaskCancelled, message: "the call was cancelled"})
+			w.cancel(context.Cause(ctx))
+		}
 		return e.handleFor(x, w.seed), nil
 	case out := <-ended:
 		select {

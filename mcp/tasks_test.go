@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -201,7 +202,7 @@ func TestGivingUpACallCancelsItsTask(t *testing.T) {
 		_, err := c.CallTool(ctx, &mcp.ToolCall{Name: "wait"})
 		done <- err
 	}()
-	for len(g.results()) == 0 {
+	for len(g.results()) < 2 { // until the client polls, and so knows of the task
 		if _, err := c.GetTask(t.Context(), "unknown"); err == nil {
 			t.Fatal("an unknown task was found")
 		}
@@ -508,15 +509,12 @@ func TestTaskQuestionsOnTheWire(t *testing.T) {
 func TestCoreTaskAsksOverTheResultRequest(t *testing.T) {
 	g := newTaskRig(t, mcp.TaskOptions{})
 	o := answerer(revision.V2025_11_25)
-	var mu sync.Mutex
-	var metas []string
+	var asked atomic.Int32
 	inner := o.Elicit
-	var seen sync.Map
-	o.OnTask = func(task *mcp.Task) { seen.Store(task.Status, true) }
+	told := make(chan mcp.TaskStatus, 64)
+	o.OnTask = func(task *mcp.Task) { told <- task.Status }
 	o.Elicit = func(ctx context.Context, q *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
-		mu.Lock()
-		metas = append(metas, string(q.Meta))
-		mu.Unlock()
+		asked.Add(1)
 		return inner(ctx, q)
 	}
 	c := connect(t, g.Server, o)
@@ -525,11 +523,54 @@ func TestCoreTaskAsksOverTheResultRequest(t *testing.T) {
 	if err != nil || got.Text() != "first second third" {
 		t.Fatalf("result %+v, %v", got, err)
 	}
-	if len(metas) != 3 {
-		t.Errorf("asked %d times", len(metas))
+	if n := asked.Load(); n != 3 {
+		t.Errorf("asked %d times", n)
 	}
-	if _, ok := seen.Load(mcp.TaskInputRequired); !ok {
-		t.Error("no notification said that input is required")
+	for status := range told {
+		if status == mcp.TaskInputRequired {
+			break
+		}
+	}
+}
+
+// What belongs to a task of 2025-11-25 says so.
+func TestCoreTaskMarksWhatBelongsToIt(t *testing.T) {
+	g := newTaskRig(t, mcp.TaskOptions{})
+	near, far := jsonrpc.Pipe()
+	served := make(chan error, 1)
+	go func() { served <- mcp.ServeStream(t.Context(), g.Server, far, nil) }()
+	questions := make(chan *jsonrpc.Message, 16)
+	c := jsonrpc.NewConn(near, &jsonrpc.Options{OnCall: func(c *jsonrpc.Conn, m *jsonrpc.Message) {
+		if m.Kind() == jsonrpc.Request {
+			questions <- m
+			c.TrySend(jsonrpc.NewResult(m.ID(), []byte(`{"action":"accept","content":{"name":"x"}}`)))
+		}
+	}})
+	call := func(method, params string) []byte {
+		t.Helper()
+		m, err := c.Call(t.Context(), jsonrpc.NewRequest(c.NextID(), method, []byte(params)))
+		if err != nil || m.Err() != nil {
+			t.Fatalf("%s: %v, %v", method, err, m.Err())
+		}
+		return m.Result()
+	}
+	call("initialize", `{"protocolVersion":"2025-11-25","capabilities":{"elicitation":{}},"clientInfo":{"name":"c","version":"1"}}`)
+	id, _ := rawjson.String(rawjson.Get(call("tools/call", `{"name":"asks","task":{}}`), "task", "taskId"))
+	result := call("tasks/result", `{"taskId":"`+id+`"}`)
+	const related = `{"io.modelcontextprotocol/related-task":{"taskId":"*"}}`
+	wantShape(t, rawjson.Get(result, "_meta"), related)
+	for range 3 {
+		q := <-questions
+		wantShape(t, rawjson.Get(q.Params(), "_meta"), related)
+		if got, _ := rawjson.String(rawjson.Get(q.Params(), "_meta", revision.MetaRelatedTask, "taskId")); got != id || q.Method() != "elicitation/create" {
+			t.Errorf("%s for task %q, want %q", q.Method(), got, id)
+		}
+	}
+	if err := c.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := <-served; err != nil {
+		t.Error(err)
 	}
 }
 

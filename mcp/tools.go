@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"time"
 
 	"mcpv/internal/mcpheader"
@@ -291,15 +292,8 @@ func (s *Server) callTool(ctx context.Context, x *Exchange) (*jsonrpc.Message, e
 // questions, or one that fails the request: other errors become results.
 func (t *tool) call(ctx context.Context, r *ToolRequest) (*ToolResult, error) {
 	result, err := t.handler(ctx, r)
-	var fatal *jsonrpc.Error
-	switch {
-	case err == nil:
-	case errors.Is(err, ErrInputRequired), errors.As(err, &fatal):
-		return nil, err
-	case ctx.Err() != nil:
-		return nil, jsonrpc.NewError(jsonrpc.CodeInternal, context.Cause(ctx).Error())
-	default:
-		return ErrorResult(err.Error()), nil
+	if err != nil {
+		return failedTool(ctx, err)
 	}
 	if result == nil {
 		result = &ToolResult{}
@@ -314,6 +308,19 @@ func (t *tool) call(ctx context.Context, r *ToolRequest) (*ToolResult, error) {
 		return nil, jsonrpc.Errorf(jsonrpc.CodeInternal, "tool %s answered against its output schema: %v", t.Name, err)
 	}
 	return result, nil
+}
+
+// failedTool tells an error that fails the request from one that the model is
+// to see.
+func failedTool(ctx context.Context, err error) (*ToolResult, error) {
+	var fatal *jsonrpc.Error
+	switch {
+	case errors.Is(err, ErrInputRequired), errors.As(err, &fatal):
+		return nil, err
+	case ctx.Err() != nil:
+		return nil, jsonrpc.NewError(jsonrpc.CodeInternal, context.Cause(ctx).Error())
+	}
+	return ErrorResult(err.Error()), nil
 }
 
 // checkHeaders holds the Mcp-Param headers of a modern HTTP request against the
@@ -337,7 +344,11 @@ func (t *tool) checkHeaders(x *Exchange, args []byte) error {
 
 // appendToolResult writes a result in the shape of the newest revision.
 func appendToolResult(b []byte, r *ToolResult) []byte {
-	b = append(b, `{"content":[`...)
+	n := 64 + len(r.Structured) + len(r.Meta) + len(r.Extra)
+	for i := range r.Content {
+		n += 32 + len(r.Content[i].String())
+	}
+	b = append(slices.Grow(b, n), `{"content":[`...)
 	for i := range r.Content {
 		if i > 0 {
 			b = append(b, ',')

@@ -119,10 +119,29 @@ func CallTool[Out any](ctx context.Context, c *Client, name string, args any) (O
 			return out, fmt.Errorf("tool %s answered without structured content", name)
 		}
 	}
-	if err := decode(raw, &out); err != nil {
+	err = decode(raw, &out)
+	if inner := wrapped(raw); err != nil && inner != nil {
+		err = decode(inner, &out)
+	}
+	if err != nil {
 		return out, fmt.Errorf("tool %s: %w", name, err)
 	}
 	return out, nil
+}
+
+// wrapped returns the value that revisions without bare structured values carry
+// as {"result": value}, nil when it is not one.
+func wrapped(raw []byte) []byte {
+	inner := rawjson.Get(raw, "result")
+	if inner == nil {
+		return nil
+	}
+	for c := rawjson.Object(raw); c.Next(); {
+		if !c.KeyIs("result") {
+			return nil
+		}
+	}
+	return inner
 }
 
 // ReadResource reads a resource.

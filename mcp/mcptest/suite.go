@@ -96,7 +96,9 @@ func (e *env) options(o *mcp.ClientOptions) *mcp.ClientOptions {
 	c.Sample = func(_ context.Context, p *mcp.SamplingParams) (*mcp.SamplingResult, error) {
 		return &mcp.SamplingResult{Content: mcp.SamplingBlock{mcp.Text("four")}, Model: "m"}, nil
 	}
-	c.Roots = func(context.Context) ([]mcp.Root, error) { return []mcp.Root{{URI: "file:///a"}, {URI: "file:///b"}}, nil }
+	c.Roots = func(context.Context) ([]mcp.Root, error) {
+		return []mcp.Root{{URI: "file:///a"}, {URI: "file:///b"}}, nil
+	}
 	c.OnLog = func(m *mcp.LogMessage) {
 		e.mu.Lock()
 		e.logs = append(e.logs, m.Level)

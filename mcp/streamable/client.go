@@ -153,6 +153,13 @@ func (s *clientState) with(fixed http.Header) *clientState {
 	return s
 }
 
+// ahead reports whether the transport is newer than the revision spoken over it:
+// a server that gives out a session id has what came with sessions, streams and
+// their resumption, even if it speaks 2024-11-05, which had neither.
+func (s *clientState) ahead() bool {
+	return s.session != nil && s.revision.Rules.ServerRequests && !s.revision.Rules.Streamable
+}
+
 // NextID returns an id that this link has not used yet.
 func (l *clientLink) NextID() jsonrpc.ID { return jsonrpc.IntID(l.ids.Add(1)) }
 

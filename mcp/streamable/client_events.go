@@ -156,7 +156,7 @@ func (c *clientCall) broken(cause error) error {
 // A frame that could not be read may have been the response, and would be again.
 func (c *clientCall) resumable(at *clientCursor) bool {
 	r := c.state.revision
-	return !c.modern && at.last != "" && c.bad == nil && (c.first || r == nil || r.Rules.Resumable)
+	return !c.modern && at.last != "" && c.bad == nil && (c.first || r == nil || r.Rules.Resumable || c.state.ahead())
 }
 
 // resume opens the stream again where it broke; a GET does that whatever opened

@@ -243,7 +243,7 @@ func (l *clientLink) Send(ctx context.Context, m *jsonrpc.Message) error {
 		return context.Cause(c.context)
 	}
 	if err == nil && m.Method() == "notifications/initialized" {
-		l.startStream(c.state)
+		l.startStream(ctx, c.state)
 	}
 	return err
 }

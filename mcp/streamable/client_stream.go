@@ -12,31 +12,58 @@ import (
 	"mcpv/mcp"
 )
 
+// streamPatience is how long the first request of a session waits for the
+// stream to stand. Servers that have no stream yet drop what they want to send
+// on it, a question in the middle of that request, say; servers that do not
+// send the headers before the first event are not waited for longer.
+const streamPatience = 300 * time.Millisecond
+
 // startStream opens the stream for what a legacy server sends on its own, unless
-// there is one or none is wanted.
-func (l *clientLink) startStream(s *clientState) {
-	if s.revision == nil || !s.revision.Rules.GetStream {
+// there is one or none is wanted, and waits a moment until it stands.
+func (l *clientLink) startStream(ctx context.Context, s *clientState) {
+	if s.revision == nil || !s.revision.Rules.GetStream && !s.ahead() {
 		return
 	}
+	stands := make(chan struct{})
+	if !l.runStream(s, stands) {
+		return
+	}
+	timer := time.NewTimer(streamPatience)
+	defer timer.Stop()
+	select {
+	case <-stands:
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+// runStream starts the goroutine of the stream, which closes stands once it has
+// been answered for the first time.
+func (l *clientLink) runStream(s *clientState, stands chan struct{}) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed || l.noStream || l.stopStream != nil {
-		return
+		return false
 	}
 	ctx, cancel := context.WithCancel(l.context)
 	l.stopStream = cancel
 	l.running.Go(func() {
 		defer cancel()
-		l.listen(ctx, s)
+		l.listen(ctx, s, stands)
 	})
+	return true
 }
 
 // listen keeps the standalone stream open until ctx ends or the server says that
 // it has none. A session that is gone is for the next call to find.
-func (l *clientLink) listen(ctx context.Context, s *clientState) {
+func (l *clientLink) listen(ctx context.Context, s *clientState, stands chan struct{}) {
 	var at clientCursor
 	for {
 		body, err := l.openEvents(ctx, s, at.last)
+		if stands != nil {
+			close(stands)
+			stands = nil
+		}
 		switch {
 		case err == nil:
 			err = l.deliver(body, &at)

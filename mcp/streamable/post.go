@@ -1,13 +1,10 @@
 package streamable
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"io"
 	"net/http"
 	"strings"
-	"sync"
 
 	"mcpv/internal/eventstream"
 	"mcpv/internal/rawjson"
@@ -34,8 +31,9 @@ func (h *Handler) post(w http.ResponseWriter, r *http.Request) {
 		refuseText(w, http.StatusNotAcceptable, notAcceptable)
 		return
 	}
-	body, status := h.readBody(w, r)
-	if status != 0 {
+	body, err := h.readBody(w, r)
+	if err != nil {
+		refuseBody(w, err)
 		return
 	}
 	if jsonrpc.IsBatch(body) {
@@ -65,59 +63,6 @@ func (h *Handler) post(w http.ResponseWriter, r *http.Request) {
 }
 
 const notAcceptable = "Accept must list application/json and text/event-stream"
-
-// readBody returns the body in a buffer of its own, for frames are kept. A
-// status other than 0 has been answered.
-func (h *Handler) readBody(w http.ResponseWriter, r *http.Request) (body []byte, status int) {
-	// Up to here a declared length is worth an allocation; beyond it the bytes
-	// have to come first.
-	const trusted = 64 << 10
-	var err error
-	switch n := r.ContentLength; {
-	case n > h.opts.MaxBody:
-		err = &http.MaxBytesError{Limit: h.opts.MaxBody}
-	case n >= 0 && n <= trusted:
-		body = make([]byte, n)
-		_, err = io.ReadFull(r.Body, body)
-	default:
-		body, err = h.readLong(r.Body)
-	}
-	if err == nil {
-		return body, 0
-	}
-	status = http.StatusBadRequest
-	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
-		status = http.StatusRequestEntityTooLarge
-		w.Header().Set("Connection", "close") // the rest is not worth reading
-		refuseText(w, status, "the body is too large")
-		return nil, status
-	}
-	refuse(w, status, jsonrpc.ID{}, jsonrpc.NewError(jsonrpc.CodeParse, "the body ended early"))
-	return nil, status
-}
-
-var longBodies = sync.Pool{New: func() any { return new(bytes.Buffer) }}
-
-// maxPooled is the largest buffer kept for the next body.
-const maxPooled = 1 << 20
-
-func (h *Handler) readLong(from io.Reader) ([]byte, error) {
-	buf := longBodies.Get().(*bytes.Buffer)
-	defer func() {
-		if buf.Cap() <= maxPooled {
-			buf.Reset()
-			longBodies.Put(buf)
-		}
-	}()
-	n, err := buf.ReadFrom(io.LimitReader(from, h.opts.MaxBody+1))
-	if err == nil && n > h.opts.MaxBody {
-		err = &http.MaxBytesError{Limit: h.opts.MaxBody}
-	}
-	if err != nil {
-		return nil, err
-	}
-	return bytes.Clone(buf.Bytes()), nil
-}
 
 // modern serves a message of the modern era. The order of the checks is the
 // specification's: required _meta, headers, version; then the endpoint's, method

@@ -362,3 +362,23 @@ func TestPanicOfAListener(t *testing.T) {
 		t.Errorf("afterwards: %d %s", a.status, a.body)
 	}
 }
+
+func TestLifecyclesLeaveNothing(t *testing.T) {
+	f := newFixture()
+	h := streamable.NewHandler(f, nil)
+	defer h.Close()
+	for range 2000 {
+		w := handle(h, "POST", initialize(legacy), base)
+		l := base.with("Mcp-Session-Id", w.Header().Get("Mcp-Session-Id"))
+		handle(h, "POST", `{"jsonrpc":"2.0","method":"notifications/initialized"}`, l)
+		if w := handle(h, "POST", legacyCall(1, "say", `{"count":2}`), l); !strings.Contains(w.Body.String(), "complete") {
+			t.Fatalf("call: %d %s", w.Code, w.Body)
+		}
+		if w := handle(h, "DELETE", "", l); w.Code != 204 {
+			t.Fatalf("DELETE: %d", w.Code)
+		}
+	}
+	if n, m := h.Sessions(), f.listening(); n != 0 || m != 0 {
+		t.Errorf("%d sessions, %d listeners left", n, m)
+	}
+}

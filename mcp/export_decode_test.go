@@ -1,0 +1,7 @@
+package mcp
+
+// What is tested against decode.
+var (
+	DecodeTool       = decodeTool
+	DecodeToolResult = decodeToolResult
+)
