@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"mcpv/internal/rawjson"
@@ -68,7 +69,11 @@ func (c *Client) agreeModern(ctx context.Context, link Link, r *revision.Revisio
 		err error
 	}
 	modern, legacy := make(chan outcome, 1), make(chan outcome, 1)
-	c.running.Go(func() {
+	ctx, decided := context.WithCancelCause(ctx)
+	var both sync.WaitGroup
+	defer both.Wait()
+	defer decided(errDecided)
+	both.Go(func() {
 		a, err := c.discover(ctx, link, r, false)
 		modern <- outcome{a, err}
 	})
@@ -80,7 +85,7 @@ func (c *Client) agreeModern(ctx context.Context, link Link, r *revision.Revisio
 	case <-timer.C:
 	}
 	// Ask in the old way too: who answers well first, decides.
-	c.running.Go(func() {
+	both.Go(func() {
 		a, err := c.agreeLegacy(ctx, link, revision.LatestLegacy(), false)
 		legacy <- outcome{a, err}
 	})
@@ -97,6 +102,8 @@ func (c *Client) agreeModern(ctx context.Context, link Link, r *revision.Revisio
 		return o.a, o.err
 	}
 }
+
+var errDecided = errors.New("the server has answered in the other era")
 
 // overHTTP reports whether a link is one where nothing goes unanswered.
 func overHTTP(l Link) bool {

@@ -2,7 +2,6 @@ package mcp
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"reflect"
@@ -137,6 +136,3 @@ func (q *Elicitation) take(result []byte) error {
 	q.Result = r
 	return nil
 }
-
-// newElicitationID returns an id for url mode of 2025-11-25.
-func newElicitationID() string { return rand.Text() }

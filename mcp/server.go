@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"log/slog"
-	"slices"
 	"sync"
 	"time"
 
@@ -344,6 +343,3 @@ func (s *Server) ResourceUpdated(uri string) {
 		URI string `json:"uri"`
 	}{uri})))
 }
-
-// speaks reports whether the server speaks the dialect.
-func (s *Server) speaks(r *revision.Revision) bool { return slices.Contains(s.Revisions(), r) }

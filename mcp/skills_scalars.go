@@ -123,6 +123,32 @@ func (y *yamlReader) blockScalar(header string, parent int) ([]byte, error) {
 	if indent > 0 {
 		indent += max(parent, 0)
 	}
+	lines, err := y.blockLines(indent, parent)
+	if err != nil {
+		return nil, err
+	}
+	end := len(lines)
+	for end > 0 && lines[end-1] == "" {
+		end--
+	}
+	text := strings.Join(lines[:end], "\n")
+	if header[0] == '>' {
+		text = foldLines(lines[:end])
+	}
+	switch {
+	case chomp == '+' && end > 0:
+		text += strings.Repeat("\n", len(lines)-end+1)
+	case chomp == '+':
+		text = strings.Repeat("\n", len(lines))
+	case chomp == 0 && end > 0:
+		text += "\n"
+	}
+	return rawjson.AppendString(nil, text), nil
+}
+
+// blockLines reads the lines of a block scalar without their indentation, which
+// is that of the first when indent is 0.
+func (y *yamlReader) blockLines(indent, parent int) ([]string, error) {
 	var lines []string
 	blank := 0 // the longest line of spaces among those read last
 	for ; y.at < len(y.lines); y.at++ {
@@ -153,23 +179,7 @@ func (y *yamlReader) blockScalar(header string, parent int) ([]byte, error) {
 	if blank > indent && indent > 0 {
 		return nil, errBlankIndented
 	}
-	end := len(lines)
-	for end > 0 && lines[end-1] == "" {
-		end--
-	}
-	text := strings.Join(lines[:end], "\n")
-	if header[0] == '>' {
-		text = foldLines(lines[:end])
-	}
-	switch {
-	case chomp == '+' && end > 0:
-		text += strings.Repeat("\n", len(lines)-end+1)
-	case chomp == '+':
-		text = strings.Repeat("\n", len(lines))
-	case chomp == 0 && end > 0:
-		text += "\n"
-	}
-	return rawjson.AppendString(nil, text), nil
+	return lines, nil
 }
 
 // blockHeader reads the indicators after | or >.

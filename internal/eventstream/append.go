@@ -75,7 +75,7 @@ func AppendComment(dst []byte, text string) []byte {
 
 func appendField(dst []byte, prefix, value string) []byte {
 	dst = append(dst, prefix...)
-	if strings.IndexAny(value, "\r\n\x00") < 0 {
+	if !strings.ContainsAny(value, "\r\n\x00") {
 		dst = append(dst, value...)
 		return append(dst, '\n')
 	}

@@ -56,7 +56,7 @@ type (
 		Rest map[string]int `json:",embed"`
 	}
 	level  int
-	custom struct{ v int }
+	custom struct{}
 )
 
 func (l level) MarshalText() ([]byte, error)   { return []byte("lvl"), nil }

@@ -29,7 +29,7 @@ var features = []feature{
 		want(t, "echo", got, EchoOut{"héllo \u2028 ☃", 14})
 	}, nil},
 	{"tools/call large", always, func(t *testing.T, e *env) {
-		message := big(1 << 20)
+		message := big(256 << 10)
 		got, err := mcp.CallTool[EchoOut](t.Context(), e.Client, "echo", EchoIn{message})
 		if err != nil {
 			t.Fatal(err)

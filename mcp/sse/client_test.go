@@ -38,8 +38,7 @@ func TestDialRefusesEndpoints(t *testing.T) {
 		"none":          ": hello\n\n",
 	} {
 		t.Run(name, func(t *testing.T) {
-			var srv *httptest.Server
-			srv = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				w.Header().Set("Content-Type", "text/event-stream")
 				io.WriteString(w, strings.ReplaceAll(stream, "HOST", r.Host))
 			}))

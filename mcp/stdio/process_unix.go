@@ -24,7 +24,8 @@ type group struct {
 	pid    int
 	mu     sync.Mutex
 	reaped bool
-	err    error // of Wait, where the child is collected at its exit
+	//lint:ignore U1000 used where the child is collected at its exit, on BSD
+	err error // of Wait
 }
 
 func (g *group) start(cmd *exec.Cmd) error {

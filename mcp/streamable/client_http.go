@@ -160,9 +160,8 @@ func clientContent(h http.Header, want string) bool {
 // and closes it.
 func (l *clientLink) readBody(resp *http.Response) ([]byte, error) {
 	defer resp.Body.Close()
-	tooLong := fmt.Errorf("response is longer than %d bytes", l.maxBody)
 	if resp.ContentLength > l.maxBody {
-		return nil, tooLong
+		return nil, l.tooLong()
 	}
 	size := resp.ContentLength + 1 // one to see the end with
 	if size <= 0 {
@@ -174,7 +173,7 @@ func (l *clientLink) readBody(resp *http.Response) ([]byte, error) {
 		b = b[:len(b)+n]
 		switch {
 		case int64(len(b)) > l.maxBody:
-			return nil, tooLong
+			return nil, l.tooLong()
 		case err == io.EOF:
 			return b, nil
 		case err != nil:
@@ -183,6 +182,10 @@ func (l *clientLink) readBody(resp *http.Response) ([]byte, error) {
 			b = append(b, 0)[:len(b)]
 		}
 	}
+}
+
+func (l *clientLink) tooLong() error {
+	return fmt.Errorf("response is longer than %d bytes", l.maxBody)
 }
 
 // clientDiscard ends a response whose body does not matter. A short one is

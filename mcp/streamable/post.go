@@ -99,11 +99,12 @@ func (h *Handler) modern(x *exchange) {
 // modernSession reads _meta and compares the headers with the body.
 func (h *Handler) modernSession(x *exchange) (*mcp.Session, *jsonrpc.Error) {
 	s, err := mcp.ModernSession(x.m, mcp.PrincipalFrom(x.r.Context()), h.endpoint.Revisions())
+	if err == nil {
+		return s, checkStandardHeaders(x.r.Header, x.m, s.Revision.Name)
+	}
 	var version string
 	var e *jsonrpc.Error
 	switch {
-	case err == nil:
-		version = s.Revision.Name
 	case errors.As(err, &e) && e.Code == mcp.CodeUnsupportedRevision:
 		version, _ = rawjson.String(rawjson.Get(x.m.Params(), "_meta", revision.MetaProtocolVersion))
 	case e != nil:
@@ -114,7 +115,7 @@ func (h *Handler) modernSession(x *exchange) (*mcp.Session, *jsonrpc.Error) {
 	if bad := checkStandardHeaders(x.r.Header, x.m, version); bad != nil {
 		return nil, bad
 	}
-	return s, e
+	return nil, e
 }
 
 // modernNotification takes a notification. Which headers it needs the
