@@ -84,23 +84,35 @@ func (c *Client) agreeModern(ctx context.Context, link Link, r *revision.Revisio
 		return o.a, o.err
 	case <-timer.C:
 	}
-	// Ask in the old way too: who answers well first, decides.
+	// Ask in the old way too. A server that accepts initialize may speak nothing
+	// else from then on, so its late answer to server/discover counts only when
+	// it refuses initialize or is silent about it.
 	both.Go(func() {
 		a, err := c.agreeLegacy(ctx, link, revision.LatestLegacy(), false)
 		legacy <- outcome{a, err}
 	})
+	var late outcome
 	select {
-	case o := <-modern:
-		if o.err != nil {
-			o = <-legacy
-		}
-		return o.a, o.err
 	case o := <-legacy:
 		if o.err != nil {
 			o = <-modern
 		}
 		return o.a, o.err
+	case late = <-modern:
 	}
+	if late.err != nil {
+		o := <-legacy
+		return o.a, o.err
+	}
+	timer.Reset(c.opts.ProbeTimeout)
+	select {
+	case o := <-legacy:
+		if o.err == nil {
+			return o.a, nil
+		}
+	case <-timer.C:
+	}
+	return late.a, nil
 }
 
 var errDecided = errors.New("the server has answered in the other era")

@@ -207,7 +207,7 @@ func (c *Client) current() *agreed {
 }
 
 // Close ends the connection, cancels what is in flight and waits for all
-// goroutines of the client.
+// goroutines of the client: callbacks must not call it.
 func (c *Client) Close() error {
 	c.mu.Lock() // what is started under it is started before, or not at all
 	c.cancel(ErrClosed)

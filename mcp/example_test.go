@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"strings"
+	"time"
 
 	"mcpv/jsonrpc"
 	"mcpv/mcp"
@@ -174,6 +175,40 @@ func ExampleElicit() {
 	// Output:
 	// asked: Delete old.txt?
 	// deleted old.txt <nil>
+}
+
+// A tool that takes long runs as a task: the client gets a handle, asks how it
+// stands and fetches the result, in 2025-11-25 and with the extension of
+// 2026-07-28 alike. Clients that know no tasks wait for the answer.
+func ExampleClient_CallToolTask() {
+	s := mcp.NewServer(mcp.Implementation{Name: "builder", Version: "1.0.0"}, &mcp.ServerOptions{
+		Tasks: &mcp.TaskOptions{PollInterval: time.Millisecond},
+	})
+	defer s.Close()
+	mcp.AddTool(s, &mcp.Tool{Name: "build", Task: mcp.TaskOptional}, func(ctx context.Context, r *mcp.ToolRequest, _ struct{}) (string, error) {
+		r.Status("compiling")
+		return "built", nil
+	})
+
+	ctx := context.Background()
+	c, err := mcp.Connect(ctx, mcp.InProcess(s), &mcp.ClientOptions{Tasks: true})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer c.Close()
+	task, err := c.CallToolTask(ctx, &mcp.ToolCall{Name: "build"})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	result, err := c.TaskResult(ctx, task.ID)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(result.Text())
+	// Output: built
 }
 
 // A middleware sees every exchange as frames, whatever the method and revision.

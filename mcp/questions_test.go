@@ -73,7 +73,7 @@ func TestRoundsAreBounded(t *testing.T) {
 			}
 		}
 	}
-	fails := func(why string, times int) func(*testing.T, *mcp.Client) {
+	fails := func(why string) func(*testing.T, *mcp.Client) {
 		return func(t *testing.T, c *mcp.Client) {
 			if _, err := c.CallTool(t.Context(), &mcp.ToolCall{Name: "x"}); err == nil || !strings.Contains(err.Error(), why) {
 				t.Errorf("error %v", err)
@@ -85,16 +85,16 @@ func TestRoundsAreBounded(t *testing.T) {
 		asked++
 		return &mcp.ElicitResult{Action: mcp.ActionDecline}, nil
 	}
-	withPeers(t, &mcp.ClientOptions{Revision: revision.Latest(), Elicit: elicit, MaxRounds: 3}, fails("more than 3 times", 3), ask(""))
+	withPeers(t, &mcp.ClientOptions{Revision: revision.Latest(), Elicit: elicit, MaxRounds: 3}, fails("more than 3 times"), ask(""))
 	if asked != 3 {
 		t.Errorf("asked %d times", asked)
 	}
-	withPeers(t, &mcp.ClientOptions{Revision: revision.Latest(), Elicit: elicit, MaxRoundBytes: 1000}, fails("exceed 1000 bytes", 0), ask(`,"requestState":"`+strings.Repeat("x", 900)+`"`))
+	withPeers(t, &mcp.ClientOptions{Revision: revision.Latest(), Elicit: elicit, MaxRoundBytes: 1000}, fails("exceed 1000 bytes"), ask(`,"requestState":"`+strings.Repeat("x", 900)+`"`))
 	slow := func(ctx context.Context, q *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 		<-time.After(time.Minute)
 		return elicit(ctx, q)
 	}
-	withPeers(t, &mcp.ClientOptions{Revision: revision.Latest(), Timeout: -1, Elicit: slow, MaxRoundTime: 90 * time.Second}, fails("longer than 1m30s", 0), ask(""))
+	withPeers(t, &mcp.ClientOptions{Revision: revision.Latest(), Timeout: -1, Elicit: slow, MaxRoundTime: 90 * time.Second}, fails("longer than 1m30s"), ask(""))
 	withPeers(t, &mcp.ClientOptions{Revision: revision.Latest(), Elicit: slow, Timeout: 90 * time.Second}, func(t *testing.T, c *mcp.Client) {
 		if _, err := c.CallTool(t.Context(), &mcp.ToolCall{Name: "x"}); !errors.Is(err, mcp.ErrTimeout) {
 			t.Errorf("error %v", err)

@@ -49,7 +49,8 @@ type ServerOptions struct {
 	// Visible hides features from some callers: it is asked for every feature
 	// in a list and for every one that is used. kind is "tool", "prompt",
 	// "resource" or "template", name the name or URI. Nil shows everything.
-	// In the modern era it must depend on the principal only.
+	// In the modern era it must depend on the principal only. It must not call
+	// the server, whose lock may be held.
 	Visible func(ctx context.Context, s *Session, kind, name string) bool
 
 	// PageSize is the number of features on one page of a list; 0 means 1000.

@@ -17,7 +17,7 @@ import (
 var features = []feature{
 	{"tools/list", always, func(t *testing.T, e *env) {
 		got := names(t, e.Tools(t.Context()), func(t *mcp.Tool) string { return t.Name })
-		if len(got) < 38 || got[0] != "echo" || !slices.Contains(got, "filler_24") {
+		if len(got) < 39 || got[0] != "echo" || !slices.Contains(got, "filler_24") {
 			t.Errorf("tools: %v", got)
 		}
 	}, nil},
@@ -249,6 +249,37 @@ var features = []feature{
 	{"roots", asks, func(t *testing.T, e *env) {
 		want(t, "answer", e.text(t, "roots", nil), "file:///a file:///b")
 	}, failsWith("roots")},
+	{"tasks", func(r revision.Rules) bool { return r.CoreTasks || r.TasksExtension }, func(t *testing.T, e *env) {
+		task, err := e.CallToolTask(t.Context(), &mcp.ToolCall{Name: "work"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if task.ID == "" {
+			t.Fatalf("answered at once: %+v", task)
+		}
+		r, err := e.TaskResult(t.Context(), task.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want(t, "result", r.Text(), "worked in 2 roots")
+		if task, err = e.GetTask(t.Context(), task.ID); err != nil || task.Status != mcp.TaskCompleted {
+			t.Errorf("afterwards: %+v %v", task, err)
+		}
+		if _, err := e.GetTask(t.Context(), "nosuch"); err == nil {
+			t.Error("found a task that nobody made")
+		}
+	}, func(t *testing.T, e *env) { // known here or not, the work is done
+		task, err := e.CallToolTask(t.Context(), &mcp.ToolCall{Name: "work", Arguments: map[string]bool{"quietly": true}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want(t, "a task", task.ID, "")
+		want(t, "result", task.Result.Text(), "worked")
+		unsupported(func(ctx context.Context, e *env) error {
+			_, err := e.GetTask(ctx, "nosuch")
+			return err
+		})(t, e)
+	}},
 	{"ping", always, func(t *testing.T, e *env) {
 		if err := e.Ping(t.Context()); err != nil {
 			t.Error(err)

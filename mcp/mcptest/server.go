@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"time"
 
 	"mcpv/mcp"
 	"mcpv/revision"
@@ -42,7 +43,7 @@ func NewServer(revisions ...*revision.Revision) *Server {
 		Instructions: "Use echo.",
 		Revisions:    revisions,
 		PageSize:     20,
-		Tasks:        &mcp.TaskOptions{},
+		Tasks:        &mcp.TaskOptions{PollInterval: 10 * time.Millisecond},
 	})
 	s.addTools()
 	s.addQuestions()
@@ -127,6 +128,16 @@ func (s *Server) addQuestions() {
 				return "declined", err
 			}
 			return n.Name + " likes " + c.Colour, nil
+		})
+	mcp.AddTool(s.Server, &mcp.Tool{Name: "work", Description: "runs as a task and asks meanwhile", Task: mcp.TaskOptional},
+		func(ctx context.Context, r *mcp.ToolRequest, in struct {
+			Quietly bool `json:"quietly,omitzero"`
+		}) (string, error) {
+			if in.Quietly {
+				return "worked", nil
+			}
+			roots, err := r.Roots(ctx)
+			return fmt.Sprintf("worked in %d roots", len(roots)), err
 		})
 	mcp.AddTool(s.Server, &mcp.Tool{Name: "ask_url", Description: "asks to visit a page"},
 		func(ctx context.Context, r *mcp.ToolRequest, _ struct{}) (string, error) {

@@ -83,6 +83,7 @@ type env struct {
 
 func (e *env) options(o *mcp.ClientOptions) *mcp.ClientOptions {
 	c := *o
+	c.Tasks = true
 	c.Elicit = func(_ context.Context, q *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 		content := mcp.JSON(`{"name":"Ada"}`)
 		if strings.Contains(q.Message, "colour") {
