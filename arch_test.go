@@ -30,10 +30,11 @@ var mayImport = map[string]string{
 	"internal/rawjson":     "",
 	"internal/schema":      "internal/rawjson",
 	"internal/uritemplate": "",
+	"internal/frontmatter": "internal/rawjson",
 
 	"jsonrpc":  "internal/rawjson",
 	"revision": "internal/rawjson jsonrpc",
-	"mcp":      "internal/mcpheader internal/rawjson internal/schema internal/uritemplate jsonrpc revision",
+	"mcp":      "internal/frontmatter internal/mcpheader internal/rawjson internal/schema internal/uritemplate jsonrpc revision",
 
 	"mcp/sse":        transport,
 	"mcp/stdio":      transport,

@@ -48,13 +48,28 @@ func TestSilenceOnDiscoverMeansLegacy(t *testing.T) {
 	}, agreesOn(revision.V2025_03_26))
 }
 
-// Others are still starting: what they answer late is worth as much.
+// Others are still starting: what they answer late is worth as much, unless
+// they accept initialize too, which makes some speak the old era from then on.
 func TestLateAnswerToDiscoverCounts(t *testing.T) {
+	const discovered = `{"supportedVersions":["2026-07-28"],"capabilities":{}}`
 	connectTo(t, nil, func(p *peer) {
 		probe := p.want("server/discover")
 		p.want("initialize")
-		p.result(probe, `{"supportedVersions":["2026-07-28"],"capabilities":{}}`)
+		p.result(probe, discovered)
 	}, agreesOn(revision.V2026_07_28))
+	connectTo(t, nil, func(p *peer) {
+		probe := p.want("server/discover")
+		m := p.want("initialize")
+		p.result(probe, discovered)
+		p.fail(m, -32601, "")
+	}, agreesOn(revision.V2026_07_28))
+	connectTo(t, nil, func(p *peer) {
+		probe := p.want("server/discover")
+		m := p.want("initialize")
+		p.result(probe, discovered)
+		p.result(m, `{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"both","version":"1"}}`)
+		p.want("notifications/initialized")
+	}, agreesOn(revision.V2025_11_25))
 }
 
 func TestAnswersThatMeanLegacy(t *testing.T) {

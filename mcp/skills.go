@@ -16,6 +16,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"mcpv/internal/frontmatter"
 	"mcpv/internal/rawjson"
 	"mcpv/jsonrpc"
 )
@@ -198,7 +199,7 @@ func readSkill(at string, files fs.FS) (*servedSkill, error) {
 	if main == nil {
 		return nil, errors.New("there is no " + skillFile)
 	}
-	if k.Frontmatter, err = SkillFrontmatter(main.data); err != nil {
+	if k.Frontmatter, err = frontmatter.Parse(main.data); err != nil {
 		return nil, fmt.Errorf("%s: %w", skillFile, err)
 	}
 	return k, k.check(path.Base(at))

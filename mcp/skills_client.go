@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"mcpv/internal/frontmatter"
 	"mcpv/internal/rawjson"
 )
 
@@ -64,7 +65,7 @@ func (c *Client) LoadSkill(ctx context.Context, s *Skill) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	says, err := SkillFrontmatter(data)
+	says, err := frontmatter.Parse(data)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %s: %w", ErrSkillChanged, s.URI, err)
 	}

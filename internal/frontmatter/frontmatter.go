@@ -1,4 +1,5 @@
-package mcp
+// Package frontmatter reads the YAML frontmatter of Markdown files.
+package frontmatter
 
 import (
 	"bytes"
@@ -19,12 +20,12 @@ const (
 	maxNesting     = 16
 )
 
-// SkillFrontmatter returns the YAML frontmatter of a SKILL.md as a JSON object.
+// Parse returns the YAML frontmatter of a Markdown file as a JSON object.
 // It reads what people write into such files: block mappings and sequences,
 // plain, quoted and block scalars, flow collections on one line, comments, in
 // the core schema of YAML 1.2. Everything else, such as anchors and tags, is an
 // error: to guess what a file says of itself would defeat the comparing.
-func SkillFrontmatter(file []byte) (JSON, error) {
+func Parse(file []byte) ([]byte, error) {
 	file = bytes.TrimPrefix(file, []byte("\ufeff"))
 	if !utf8.Valid(file) {
 		return nil, errors.New("frontmatter: not UTF-8")

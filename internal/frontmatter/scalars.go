@@ -1,6 +1,7 @@
-package mcp
+package frontmatter
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strconv"
@@ -155,7 +156,7 @@ func (y *yamlReader) blockLines(indent, parent int) ([]string, error) {
 		line := y.lines[y.at]
 		if strings.Trim(line, " ") == "" {
 			blank = max(blank, len(line))
-			lines = append(lines, line[min(or(indent, len(line)), len(line)):])
+			lines = append(lines, line[min(cmp.Or(indent, len(line)), len(line)):])
 			continue
 		}
 		if indent == 0 {
