@@ -56,14 +56,14 @@ type Conn struct {
 	nextID atomic.Int64
 
 	closing chan struct{} // no more sends are taken
-	ended   chan struct{} // the peer sends no more
 	failed  chan struct{} // the stream is gone
 	done    chan struct{} // both goroutines have ended
 	once    sync.Once
 
-	mu      sync.Mutex // guards the following
-	waiting map[ID]chan *Message
-	cause   error // why the stream is gone; set before failed is closed
+	mu      sync.Mutex           // guards the following
+	waiting map[ID]chan *Message // each gets one message or is closed, by who takes it out
+	ended   bool                 // the peer sends no more
+	cause   error                // why the stream is gone; set before failed is closed
 }
 
 // NewConn starts reading and writing. The Conn owns the stream: it closes it
@@ -78,7 +78,7 @@ func NewConn(s Stream, o *Options) *Conn {
 // read before Start, which must be called once.
 func NewConnPaused(s Stream, o *Options) *Conn {
 	c := &Conn{
-		stream: s, waiting: map[ID]chan *Message{}, ended: make(chan struct{}),
+		stream: s, waiting: map[ID]chan *Message{},
 		closing: make(chan struct{}), failed: make(chan struct{}), done: make(chan struct{}),
 	}
 	if o != nil {
@@ -119,20 +119,14 @@ func (c *Conn) Call(ctx context.Context, m *Message) (*Message, error) {
 		return nil, err
 	}
 	select {
-	case r := <-answer:
+	case r, ok := <-answer:
+		if !ok {
+			return nil, c.errClosed()
+		}
 		return r, nil
 	case <-ctx.Done():
 		c.forget(m.id)
 		return nil, context.Cause(ctx)
-	case <-c.ended:
-	case <-c.failed:
-	}
-	select { // it may have come in just before the end
-	case r := <-answer:
-		return r, nil
-	default:
-		c.forget(m.id)
-		return nil, c.errClosed()
 	}
 }
 
@@ -146,6 +140,14 @@ func (c *Conn) SendRaw(ctx context.Context, frame []byte) error {
 	case <-c.closing:
 		return c.errClosed()
 	default:
+	}
+	if ctx.Err() != nil { // a queue with room must not win over it
+		return context.Cause(ctx)
+	}
+	select {
+	case c.out <- frame:
+		return nil
+	default: // it is full
 	}
 	select {
 	case c.out <- frame:
@@ -180,8 +182,11 @@ func (c *Conn) Waiting() int {
 func (c *Conn) expect(id ID, answer chan *Message) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.cause != nil {
+	switch {
+	case c.cause != nil:
 		return c.errLocked()
+	case c.ended:
+		return ErrClosed
 	}
 	if _, taken := c.waiting[id]; taken || id.IsZero() {
 		return fmt.Errorf("request id %q is already waiting or missing", id.Raw())
@@ -194,6 +199,14 @@ func (c *Conn) forget(id ID) {
 	c.mu.Lock()
 	delete(c.waiting, id)
 	c.mu.Unlock()
+}
+
+// dismissLocked fails the calls that wait: no response can come any more.
+func (c *Conn) dismissLocked() {
+	for id, answer := range c.waiting {
+		delete(c.waiting, id)
+		close(answer)
+	}
 }
 
 // Done is closed when the connection has ended and its goroutines with it.
@@ -249,6 +262,7 @@ func (c *Conn) fail(cause error) {
 	first := c.cause == nil
 	if first {
 		c.cause = cause
+		c.dismissLocked()
 	}
 	c.mu.Unlock()
 	if !first {
@@ -267,9 +281,12 @@ func (c *Conn) write() {
 		select {
 		case f := <-c.out:
 			batch = append(batch, f)
-		case <-c.failed:
-			return
 		case <-c.closing:
+			select {
+			case <-c.failed:
+				return
+			default:
+			}
 			c.flush(batch)
 			c.fail(ErrClosed)
 			return
@@ -318,7 +335,10 @@ func (c *Conn) read() {
 			err = c.one(frame)
 		}
 		if errors.Is(err, io.EOF) && c.opts.OnEnd != nil {
-			close(c.ended)
+			c.mu.Lock()
+			c.ended = true
+			c.dismissLocked()
+			c.mu.Unlock()
 			c.opts.OnEnd()
 			return
 		}

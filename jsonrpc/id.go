@@ -1,8 +1,10 @@
 package jsonrpc
 
 import (
+	"bytes"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"mcpv/internal/rawjson"
 )
@@ -18,28 +20,46 @@ func IntID(n int64) ID { return ID{strconv.FormatInt(n, 10)} }
 // StringID returns the id that is the JSON string s.
 func StringID(s string) ID { return ID{string(rawjson.AppendString(nil, s))} }
 
-// ParseID reads an id token. Only strings and integers without fraction or
-// exponent are ids; null, booleans, objects and arrays are not.
+// ParseID reads an id token, with white space around it at most. Only strings
+// and integers without fraction or exponent are ids; null, booleans, objects,
+// arrays and what is no JSON are not.
 func ParseID(raw []byte) (ID, bool) {
 	raw = rawjson.Trim(raw)
 	switch rawjson.KindOf(raw) {
 	case '"':
-		for _, c := range raw {
-			if c == '\\' {
-				s, ok := rawjson.String(raw)
-				return StringID(s), ok
-			}
-		}
-		return ID{string(raw)}, len(raw) >= 2
+		return parseStringID(raw)
 	case '0':
-		for _, c := range raw {
-			if c == '.' || c == 'e' || c == 'E' {
+		digits := bytes.TrimPrefix(raw, []byte{'-'})
+		if len(digits) == 0 || len(digits) > maxDigits || digits[0] == '0' && len(digits) > 1 {
+			return ID{}, false
+		}
+		for _, c := range digits {
+			if c < '0' || c > '9' {
 				return ID{}, false
 			}
 		}
 		return ID{string(raw)}, true
 	}
 	return ID{}, false
+}
+
+// maxDigits keeps integers within what rawjson takes for a number.
+const maxDigits = 300
+
+func parseStringID(raw []byte) (ID, bool) {
+	if len(raw) < 2 || raw[len(raw)-1] != '"' {
+		return ID{}, false
+	}
+	for _, c := range raw[1 : len(raw)-1] {
+		if c == '\\' || c == '"' || c < ' ' || c >= utf8.RuneSelf {
+			if rawjson.Check(raw) != nil {
+				return ID{}, false
+			}
+			s, ok := rawjson.String(raw)
+			return StringID(s), ok
+		}
+	}
+	return ID{string(raw)}, true
 }
 
 // IsZero reports whether there is no id.

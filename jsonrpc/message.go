@@ -113,7 +113,11 @@ func ParseLimited(frame []byte, l rawjson.Limits) (*Message, error) {
 		m.id, _ = ParseID(m.idAt.of(frame))
 	}
 	bad := func(reason string) error {
-		return &FrameError{ID: m.id, Err: NewError(CodeInvalidRequest, reason)}
+		e := &FrameError{ID: m.id, Err: NewError(CodeInvalidRequest, reason)}
+		if !hasMethod && (hasResult || hasError) {
+			e.ID = ID{} // it names a request of ours; the answer must not look like that of one of theirs
+		}
+		return e
 	}
 	switch {
 	case !version:
@@ -173,6 +177,8 @@ func parseError(frame []byte, err error) error {
 	switch {
 	case err == rawjson.ErrNotObject && IsBatch(frame):
 		return &FrameError{Err: NewError(CodeInvalidRequest, "batches are not accepted here")}
+	case err == rawjson.ErrNotArray:
+		return &FrameError{Err: NewError(CodeInvalidRequest, "a batch is a JSON array")}
 	case err == rawjson.ErrNotObject:
 		return &FrameError{Err: NewError(CodeInvalidRequest, "a message is a JSON object")}
 	}
@@ -302,15 +308,13 @@ func (m *Message) WithMethod(method string) *Message {
 
 // WithBody returns the message with other params, result or error object: the
 // member it has keeps its place, all other bytes stay. A call without params
-// gets them as its last member.
+// gets them as its last member, and nil takes them away; a response needs a
+// body.
 func (m *Message) WithBody(body []byte) *Message {
-	if m.bodyAt.end == 0 {
-		if body == nil {
-			return m
-		}
-		return m.addParams(body)
-	}
-	if bytes.Equal(m.bodyAt.of(m.raw), body) {
+	switch {
+	case m.kind != Response && (body == nil || m.bodyAt.end == 0):
+		return m.setParams(body)
+	case bytes.Equal(m.bodyAt.of(m.raw), body):
 		return m
 	}
 	c := *m
@@ -318,13 +322,29 @@ func (m *Message) WithBody(body []byte) *Message {
 	return &c
 }
 
-func (m *Message) addParams(body []byte) *Message {
+// setParams adds or removes the member itself, and finds the spans again.
+func (m *Message) setParams(body []byte) *Message {
+	if body == nil && m.bodyAt.end == 0 {
+		return m
+	}
 	c := *m
-	c.raw = rawjson.Set(m.raw, body, "params")
-	p := rawjson.Get(c.raw, "params")
-	// Set adds the member last, so its end is a fixed distance from the frame's.
-	c.bodyAt.start = bytes.LastIndex(c.raw, p)
-	c.bodyAt.end = c.bodyAt.start + len(p)
+	if body == nil {
+		c.raw = rawjson.Delete(m.raw, "params")
+	} else {
+		c.raw = rawjson.Set(m.raw, body, "params")
+	}
+	c.bodyAt = span{}
+	for k := rawjson.Object(c.raw); k.Next(); {
+		at := span{k.Span().Start, k.Span().End}
+		switch {
+		case k.KeyIs("id"):
+			c.idAt = at
+		case k.KeyIs("method"):
+			c.methodAt = at
+		case k.KeyIs("params"):
+			c.bodyAt = at
+		}
+	}
 	return &c
 }
 
