@@ -104,7 +104,7 @@ func (c *Client) agreeModern(ctx context.Context, link Link, r *revision.Revisio
 		o := <-legacy
 		return o.a, o.err
 	}
-	timer.Reset(c.opts.ProbeTimeout)
+	timer.Reset(max(c.opts.ProbeTimeout, time.Second)) // it has started: it will not be long
 	select {
 	case o := <-legacy:
 		if o.err == nil {

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"bytes"
 	"context"
 	"crypto/aes"
 	"crypto/cipher"
@@ -9,6 +10,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"mcpv/internal/rawjson"
@@ -171,14 +173,36 @@ func (r *Request) binding() []byte {
 	put := func(b []byte) { fmt.Fprintf(h, "%d:", len(b)); h.Write(b) }
 	put([]byte(x.Session.Principal.Key()))
 	put([]byte(x.Request.Method()))
-	for c := rawjson.Object(x.Request.Params()); c.Next(); {
-		if c.KeyIs("_meta") || c.KeyIs("requestState") || c.KeyIs("inputResponses") {
-			continue
-		}
-		put([]byte(c.Key()))
-		put(rawjson.AppendCompact(nil, c.Value()))
+	params := x.Request.Params()
+	for _, volatile := range []string{"_meta", "requestState", "inputResponses"} {
+		params = rawjson.Delete(params, volatile)
 	}
+	put(appendCanonical(nil, params))
 	return h.Sum(nil)
+}
+
+// appendCanonical writes a value without white space and with the members of
+// objects in order, so that a client may write the same params otherwise.
+func appendCanonical(b, v []byte) []byte {
+	switch rawjson.KindOf(v) {
+	case '{':
+		var members [][]byte
+		for c := rawjson.Object(v); c.Next(); {
+			members = append(members, appendCanonical(append(rawjson.AppendString(nil, c.Key()), ':'), c.Value()))
+		}
+		slices.SortFunc(members, bytes.Compare)
+		return append(append(append(b, '{'), bytes.Join(members, []byte{','})...), '}')
+	case '[':
+		b = append(b, '[')
+		for c := rawjson.Array(v); c.Next(); {
+			b = append(appendCanonical(b, c.Value()), ',')
+		}
+		return append(b, ']')
+	case '"':
+		s, _ := rawjson.String(v)
+		return rawjson.AppendString(b, s)
+	}
+	return append(b, rawjson.Trim(v)...)
 }
 
 // inputRequired answers with the questions that are open.

@@ -98,7 +98,7 @@ func TestStateIsGoodForOneRequestOnly(t *testing.T) {
 	stranger := mcp.NewServer(mcp.Implementation{}, nil)
 	mcp.AddTool(stranger, &mcp.Tool{Name: "act"}, func(context.Context, *mcp.ToolRequest, map[string]any) (string, error) { return "", nil })
 	refused("another key", next(mcp.NewEndpoint(stranger, nil), ada, `{"on":"a"}`))
-	if m := next(confirmer(keys[1], keys[0]), ada, `{ "on" : "a" }`); m.Err() != nil || !bytes.Contains(m.Result(), []byte("acted on a")) {
+	if m := next(confirmer(keys[1], keys[0]), ada, `{ "on" : "\u0061" }`); m.Err() != nil || !bytes.Contains(m.Result(), []byte("acted on a")) {
 		t.Errorf("a replica with the same keys: %s", m.Bytes())
 	}
 }

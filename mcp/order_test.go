@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"mcpv/jsonrpc"
 	"mcpv/mcp"
@@ -51,4 +53,32 @@ func TestCancelledAtOnce(t *testing.T) {
 	if err := <-served; err != nil {
 		t.Error(err)
 	}
+}
+
+// TestListeningEndsWithTheClient holds that a server on a pipe does not linger
+// for a subscription, which has no end of its own, when its client has gone.
+func TestListeningEndsWithTheClient(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := mcp.NewServer(mcp.Implementation{Name: "s", Version: "1"}, nil)
+		near, far := jsonrpc.Pipe()
+		stream := &halfPipe{Stream: far, end: make(chan struct{})}
+		served := make(chan error)
+		go func() { served <- mcp.ServeStream(t.Context(), s, stream, &mcp.StreamOptions{Linger: time.Hour}) }()
+		p := &peer{t, near}
+		p.send(`{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},` +
+			`"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`)
+		p.want("notifications/subscriptions/acknowledged")
+		start := time.Now()
+		close(stream.end)
+		p.want("notifications/cancelled")
+		if m := p.next(); m.ID() != jsonrpc.IntID(1) || m.Err() != nil {
+			t.Errorf("got %s, want the result", m.Bytes())
+		}
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
+		if d := time.Since(start); d != 0 {
+			t.Errorf("lingered for %v", d)
+		}
+	})
 }

@@ -40,6 +40,7 @@ func ServeStream(ctx context.Context, h Handler, s jsonrpc.Stream, o *StreamOpti
 	case <-ctx.Done():
 	case <-v.conn.Failed():
 	case <-ended:
+		quiet(ErrClosed) // these would never end by themselves
 		v.linger(o.Linger)
 	}
 	v.stop()
@@ -146,7 +147,11 @@ func (v *streamServer) take(c *jsonrpc.Conn, m *jsonrpc.Message) {
 		v.start(func() { v.channel.Serve(v.ctx, m, v.peer(), nil) })
 		return
 	}
-	ctx, err := v.channel.begin(v.ctx, m.ID())
+	ctx := v.ctx
+	if m.Method() == "subscriptions/listen" {
+		ctx = v.listening
+	}
+	ctx, err := v.channel.begin(ctx, m.ID())
 	v.start(func() { v.answer(m, v.channel.serveBegun(ctx, err, m, v.peer(), nil)) })
 }
 

@@ -53,11 +53,11 @@ func play(mode string) {
 	case "stubborn":
 		signal.Ignore(syscall.SIGTERM)
 		fmt.Println(`{"ready":true}`)
-		select {}
+		<-time.After(time.Hour) // a bare select would be taken for a deadlock
 	case "hold": // the grandchild of fork
 		signal.Ignore(syscall.SIGTERM)
 		os.NewFile(3, "ready").Close()
-		select {}
+		<-time.After(time.Hour) // a bare select would be taken for a deadlock
 	case "term":
 		c := make(chan os.Signal, 1)
 		signal.Notify(c, syscall.SIGTERM)
@@ -97,7 +97,7 @@ func play(mode string) {
 			os.Exit(1)
 		}
 		fmt.Printf("{\"pid\":%d}\n", p.Pid())
-		select {}
+		<-time.After(time.Hour) // a bare select would be taken for a deadlock
 	case "file":
 		echo(stdio.Stdio())
 		fmt.Fprint(os.Stderr, "end")
