@@ -43,6 +43,8 @@ func (c *Client) Receive(l Link, m *jsonrpc.Message, _ jsonrpc.ID) {
 	case "notifications/cancelled":
 		c.withdrawn(m)
 		c.subs.cancelled(m)
+	case "notifications/elicitation/complete":
+		c.visits.completed(m)
 	case "notifications/subscriptions/acknowledged":
 		c.subs.acknowledged(m)
 	default:
@@ -267,6 +269,8 @@ func (c *Client) legacyRevision() *revision.Revision {
 // answer runs the handler for a question, in the shape of the newest revision.
 // A handler's panic fails the question only.
 func (c *Client) answer(ctx context.Context, method string, params []byte) (raw []byte, err error) {
+	c.answering.Add(1)
+	defer c.answering.Add(-1)
 	defer func() {
 		if p := recover(); p != nil {
 			c.opts.Logger.Error("handler panicked", "method", method, "panic", fmt.Sprint(p))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"mcpv/internal/rawjson"
@@ -42,6 +43,11 @@ func (c *Client) do(ctx context.Context, k *call) ([]byte, error) {
 		a, answer, err := c.exchange(ctx, k, params)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", k.method, err)
+		}
+		if again, err := c.visitURLs(ctx, a, answer.Err(), round); err != nil {
+			return nil, fmt.Errorf("%s: %w", k.method, err)
+		} else if again {
+			continue
 		}
 		result, err := c.result(a, k.method, answer)
 		if err != nil {
@@ -85,7 +91,9 @@ func (k *call) read(result []byte) (kind string) {
 	return kind
 }
 
-// limit gives a call its timeout. Progress starts it anew.
+// limit gives a call its timeout. Progress starts it anew, and it does not run
+// out while the user or the model is being asked something: that may take long,
+// and is bounded by MaxRoundTime.
 func (c *Client) limit(ctx context.Context, k *call) (context.Context, context.CancelFunc) {
 	d := k.timeout
 	if d == 0 {
@@ -94,21 +102,42 @@ func (c *Client) limit(ctx context.Context, k *call) (context.Context, context.C
 	if d < 0 {
 		return ctx, func() {}
 	}
-	if k.progress == nil {
-		return context.WithTimeoutCause(ctx, d, ErrTimeout)
-	}
 	ctx, cancel := context.WithCancelCause(ctx)
-	timer := time.AfterFunc(d, func() { cancel(ErrTimeout) })
-	deadline := time.Now().Add(10 * d)
-	tell := k.progress
-	k.progress = func(p Progress) {
-		timer.Reset(min(d, time.Until(deadline)))
-		tell(p)
+	p := &patience{client: c, cancel: cancel, each: d, start: time.Now()}
+	p.mu.Lock()
+	p.timer = time.AfterFunc(d, p.expire)
+	p.mu.Unlock()
+	if tell := k.progress; tell != nil {
+		k.progress = func(news Progress) {
+			p.timer.Reset(min(d, time.Until(p.start.Add(10*d))))
+			tell(news)
+		}
 	}
 	return ctx, func() {
-		timer.Stop()
+		p.timer.Stop()
 		cancel(nil)
 	}
+}
+
+// patience is the timeout of one call.
+type patience struct {
+	client *Client
+	cancel context.CancelCauseFunc
+	each   time.Duration
+	start  time.Time
+
+	mu    sync.Mutex // held until timer is set
+	timer *time.Timer
+}
+
+func (p *patience) expire() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.client.answering.Load() > 0 && time.Since(p.start) < p.client.opts.MaxRoundTime {
+		p.timer.Reset(p.each)
+		return
+	}
+	p.cancel(ErrTimeout)
 }
 
 // exchange sends the call once, or once more where the server says that it has

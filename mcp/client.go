@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"mcpv/internal/rawjson"
@@ -31,8 +32,11 @@ type Client struct {
 	asking map[jsonrpc.ID]context.CancelCauseFunc // requests of the server being answered
 	level  *LogLevel                              // asked for by SetLogLevel
 
+	answering atomic.Int32 // questions of the server that are being answered
+
 	cache  cache
 	mirror mirror
+	visits urlVisits
 	subs   subscriptions
 }
 
@@ -69,7 +73,8 @@ type ClientOptions struct {
 	Prefer *revision.Revision
 
 	// Timeout bounds every request; progress on a request starts it anew, up to
-	// ten times over. 0 means 60 s, below 0 none.
+	// ten times over, and it does not run out while the server's questions are
+	// being answered. 0 means 60 s, below 0 none.
 	Timeout time.Duration
 
 	// ProbeTimeout bounds the wait for an answer to the first message, which

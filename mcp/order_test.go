@@ -3,6 +3,7 @@ package mcp_test
 import (
 	"context"
 	"fmt"
+	"io"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -61,7 +62,7 @@ func TestListeningEndsWithTheClient(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := mcp.NewServer(mcp.Implementation{Name: "s", Version: "1"}, nil)
 		near, far := jsonrpc.Pipe()
-		stream := &halfPipe{Stream: far, end: make(chan struct{})}
+		stream := &halfPipe{Stream: far, end: make(chan struct{}), fail: io.EOF}
 		served := make(chan error)
 		go func() { served <- mcp.ServeStream(t.Context(), s, stream, &mcp.StreamOptions{Linger: time.Hour}) }()
 		p := &peer{t, near}

@@ -95,11 +95,66 @@ func TestRoundsAreBounded(t *testing.T) {
 		return elicit(ctx, q)
 	}
 	withPeers(t, &mcp.ClientOptions{Revision: revision.Latest(), Timeout: -1, Elicit: slow, MaxRoundTime: 90 * time.Second}, fails("longer than 1m30s"), ask(""))
-	withPeers(t, &mcp.ClientOptions{Revision: revision.Latest(), Elicit: slow, Timeout: 90 * time.Second}, func(t *testing.T, c *mcp.Client) {
+}
+
+// The time a person takes to answer is not the server's: the timeout does not
+// run out meanwhile, within MaxRoundTime.
+func TestPeopleMayTakeTheirTime(t *testing.T) {
+	slow := func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+		<-time.After(5 * time.Minute)
+		return &mcp.ElicitResult{Action: mcp.ActionDecline}, nil
+	}
+	ask := func(p *peer) {
+		p.discover()
+		p.result(p.want("tools/call"), `{"resultType":"input_required","inputRequests":{"k":`+question+`}}`)
+		if m := p.next(); m != nil {
+			p.result(m, `{"content":[],"resultType":"complete"}`)
+		}
+	}
+	withPeers(t, &mcp.ClientOptions{Revision: revision.Latest(), Elicit: slow, Timeout: time.Second}, func(t *testing.T, c *mcp.Client) {
+		if _, err := c.CallTool(t.Context(), &mcp.ToolCall{Name: "x"}); err != nil {
+			t.Errorf("error %v", err)
+		}
+	}, ask)
+	withPeers(t, &mcp.ClientOptions{Revision: revision.Latest(), Elicit: slow, Timeout: time.Second, MaxRoundTime: time.Minute}, func(t *testing.T, c *mcp.Client) {
 		if _, err := c.CallTool(t.Context(), &mcp.ToolCall{Name: "x"}); !errors.Is(err, mcp.ErrTimeout) {
 			t.Errorf("error %v", err)
 		}
-	}, ask(""))
+	}, ask)
+}
+
+// A server of 2025-11-25 may refuse a request until the user has visited pages.
+func TestURLElicitationRequired(t *testing.T) {
+	const required = `{"elicitations":[{"mode":"url","elicitationId":"e1","url":"https://example.com/a","message":"sign in"}]}`
+	var visited []string
+	visit := func(action string) func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+		return func(_ context.Context, q *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+			visited = append(visited, q.URL)
+			return &mcp.ElicitResult{Action: action}, nil
+		}
+	}
+	withPeers(t, &mcp.ClientOptions{Revision: revision.V2025_11_25, ElicitURL: visit(mcp.ActionAccept)}, func(t *testing.T, c *mcp.Client) {
+		if _, err := c.CallTool(t.Context(), &mcp.ToolCall{Name: "x"}); err != nil {
+			t.Errorf("error %v", err)
+		}
+	}, func(p *peer) {
+		p.initialize("2025-11-25")
+		p.fail(p.want("tools/call"), -32042, required)
+		p.fail(p.want("tools/call"), -32042, required) // the user is not done yet
+		p.send(`{"jsonrpc":"2.0","method":"notifications/elicitation/complete","params":{"elicitationId":"e1"}}`)
+		p.result(p.want("tools/call"), `{"content":[]}`)
+	})
+	if len(visited) != 1 || visited[0] != "https://example.com/a" {
+		t.Errorf("visited %q", visited)
+	}
+	withPeers(t, &mcp.ClientOptions{Revision: revision.V2025_11_25, ElicitURL: visit(mcp.ActionDecline)}, func(t *testing.T, c *mcp.Client) {
+		if _, err := c.CallTool(t.Context(), &mcp.ToolCall{Name: "x"}); err == nil {
+			t.Error("went on though the user declined")
+		}
+	}, func(p *peer) {
+		p.initialize("2025-11-25")
+		p.fail(p.want("tools/call"), -32042, required)
+	})
 }
 
 // A state alone means "come back later".

@@ -28,7 +28,9 @@ func ServeStream(ctx context.Context, h Handler, s jsonrpc.Stream, o *StreamOpti
 	defer cancel(nil)
 	answering, giveUp := context.WithCancel(context.WithoutCancel(ctx))
 	defer giveUp()
-	v := &streamServer{ctx: ctx, answering: answering, endpoint: e, slots: make(chan struct{}, e.inFlight+maxUnsent)}
+	listening, quiet := context.WithCancelCause(ctx)
+	defer quiet(nil)
+	v := &streamServer{ctx: ctx, answering: answering, listening: listening, endpoint: e, slots: make(chan struct{}, e.inFlight+maxUnsent)}
 	v.channel = e.NewChannel(ChannelOptions{Principal: PrincipalFrom(ctx), SessionID: o.SessionID, Push: v.push})
 	ended := make(chan struct{}) // the client will send no more
 	v.conn = jsonrpc.NewConnPaused(s, &jsonrpc.Options{
@@ -77,6 +79,7 @@ const answerGrace = time.Second
 type streamServer struct {
 	ctx       context.Context
 	answering context.Context // for answers: they are sent after ctx has ended, too, for a while
+	listening context.Context // of subscriptions/listen: ends when the client sends no more
 	endpoint  *Endpoint
 	channel   *Channel
 	conn      *jsonrpc.Conn
