@@ -5,17 +5,18 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"mcpv/interop"
 	"mcpv/interop/peers/feature"
 )
 
-const inspectorOneShot = "the inspector's command line sends one request and ends: it has no method for this"
+const inspectorOneShot = "not tried: the inspector's command line sends one request and ends, and shows nothing of this"
 
-// inspectorCannot is what the command line has no method for.
+// inspectorCannot is what the command line has no method for, or shows nothing of.
 var inspectorCannot = except{
-	"ping": inspectorOneShot, "tool-error": inspectorOneShot, "completion": inspectorOneShot, "logging": inspectorOneShot,
+	"ping": inspectorOneShot, "completion": inspectorOneShot, "logging": inspectorOneShot,
 	"progress": inspectorOneShot, "cancellation": inspectorOneShot, "subscriptions": inspectorOneShot,
 	"sampling": inspectorOneShot, "elicitation": inspectorOneShot, "roots": inspectorOneShot,
 }
@@ -92,10 +93,22 @@ func inspect(t *testing.T, p pairing, era string, target []string) {
 	try("prompts", "[{greet}]", func(a answer) string { return fmt.Sprint(a.Result.Prompts) }, "prompts/list")
 	try("prompts", "[{{Greet Ada}}]", func(a answer) string { return fmt.Sprint(a.Result.Messages) },
 		"prompts/get", "--prompt-name", "greet", "--prompt-args", "name=Ada")
+	results = append(results, inspectFailure(t, era, target))
+	// A run that ends by itself and as it should has closed its connection.
+	failed := slices.ContainsFunc(results, func(r feature.Result) bool { return !r.OK })
+	results = append(results, feature.Result{Feature: "close", OK: !failed, Detail: "not every run ended well"})
 	for name := range inspectorCannot {
 		results = append(results, feature.Result{Feature: name, Skip: true, Detail: "not tried"})
 	}
-	// Every run above ended by itself and with status 0.
-	results = append(results, feature.Result{Feature: "close", OK: true})
 	table.judge(t, p, results, inspectorCannot)
+}
+
+// inspectFailure calls the tool that fails, for which the inspector has a word and a status of its own.
+func inspectFailure(t *testing.T, era string, target []string) feature.Result {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*feature.Limit)
+	defer cancel()
+	_, err := peers.Inspect(ctx, slices.Concat(target, []string{"--protocol-era", era, "--format", "json", "--method", "tools/call", "--tool-name", "fail"})...)
+	ok := err != nil && strings.Contains(err.Error(), "tool_is_error")
+	return feature.Result{Feature: "tool-error", OK: ok, Detail: fmt.Sprint("got ", err)}
 }

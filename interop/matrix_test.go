@@ -130,7 +130,7 @@ func (m *matrix) String() string {
 	for i, reason := range m.notes {
 		fmt.Fprintf(&out, "[%d] %s\n", i+1, reason)
 	}
-	fmt.Fprintf(&out, "interop: %d pairings, %d cells: %d ok, %d impossible for the reasons above, %d failed\n",
+	fmt.Fprintf(&out, "interop: %d pairings, %d cells: %d ok, %d not possible or not tried for the reasons above, %d failed\n",
 		len(m.rows), len(m.rows)*len(columns), count["ok"], count["["], count["FAIL"])
 	return out.String()
 }
