@@ -13,7 +13,7 @@ RACE := $(if $(shell command -v $$(go env CC) 2>/dev/null),-race)
 MODULES = interop bench
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test vet unit modules fuzz-short lint fuzz conformance bench
+.PHONY: help run build test vet unit modules fuzz-short lint fuzz churn conformance bench
 
 help: ## show this
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' Makefile
@@ -35,6 +35,7 @@ unit: ## the tests of the root module, shuffled, with the race detector where it
 
 modules: ## the tests of the other modules: interop with other SDKs, the benchmarks' own
 	set -e; for m in $(MODULES); do echo "== $$m"; (cd $$m && go vet ./... && go test -shuffle=on ./...); done
+	cat interop/.cache/matrix.txt
 
 # A few thousand executions find what is broken outright; 10^6 are for `make fuzz`.
 fuzz-short:
@@ -42,6 +43,9 @@ fuzz-short:
 
 fuzz: ## run every fuzz target for FUZZTIME (1000000x)
 	@$(call fuzz,$(FUZZTIME))
+
+churn: ## connect and disconnect 10 000 times on each transport: nothing may stay behind
+	go test -timeout 30m -run TestChurn -cycles 10000 -v ./mcp/mcptest
 
 lint: ## golangci-lint, built from source: takes minutes the first time
 	go run $(GOLANGCI_LINT) run ./...

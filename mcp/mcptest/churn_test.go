@@ -23,7 +23,7 @@ func TestChurn(t *testing.T) {
 			t.Run(via.name+" "+r.Name, func(t *testing.T) {
 				n := *cycles / 2
 				if strings.HasPrefix(via.name, "stdio") {
-					n = max(n/4, 1) // a process each; the two framings share the count
+					n = max(n/2, 1) // the two framings are one transport
 				}
 				transport := via.dial(t, r)
 				once(t, transport, r) // what is made on first use is no leak
