@@ -154,21 +154,23 @@ func isTaskHandle(f *Frame) bool {
 
 // upResult20260728 completes a legacy result. A resultType that a legacy server happens to send means nothing.
 func upResult20260728(f *Frame) {
-	if f.Method == "tools/list" {
+	if f.Method == "tools/list" && mayHave(f.Body, "execution") {
 		f.eachIn("tools", func(tool []byte) []byte { return f.without(tool, lossToolExecution, "execution") })
 	}
+	var room [3]pair
+	missing := room[:0]
 	if text(f.get("resultType")) != "complete" {
-		f.set("resultType", []byte(`"complete"`))
+		missing = append(missing, pair{"resultType", `"complete"`})
 	}
-	if !slices.Contains(cacheable20260728, f.Method) {
-		return
+	if slices.Contains(cacheable20260728, f.Method) {
+		if ttl := f.get("ttlMs"); rawjson.KindOf(ttl) != '0' || ttl[0] == '-' {
+			missing = append(missing, pair{"ttlMs", conservativeTTL})
+		}
+		if s := text(f.get("cacheScope")); s != "public" && s != "private" {
+			missing = append(missing, pair{"cacheScope", conservativeScope})
+		}
 	}
-	if ttl := f.get("ttlMs"); rawjson.KindOf(ttl) != '0' || ttl[0] == '-' {
-		f.set("ttlMs", []byte(conservativeTTL))
-	}
-	if s := text(f.get("cacheScope")); s != "public" && s != "private" {
-		f.set("cacheScope", []byte(conservativeScope))
-	}
+	f.setAll(missing...)
 }
 
 // What is said for results whose origin gave no cache hints.

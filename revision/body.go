@@ -12,6 +12,7 @@ import (
 type contents struct {
 	of      []byte // the body described; if the frame has another one by now, this is stale
 	entries []entry
+	room    [4]entry // for entries: most bodies have no more
 }
 
 // entry is a member: its unescaped name, and its indices in the body.
@@ -24,6 +25,9 @@ type entry struct {
 func (f *Frame) index() {
 	if f.contents.of != nil && same(f.contents.of, f.Body) {
 		return
+	}
+	if f.contents.entries == nil {
+		f.contents.entries = f.contents.room[:0]
 	}
 	f.contents.of, f.contents.entries = f.Body, f.contents.entries[:0]
 	for c := rawjson.Object(f.Body); c.Next(); {
@@ -52,6 +56,12 @@ func (f *Frame) get(key string) []byte {
 	return f.Body[e.value:e.end:e.end]
 }
 
+// A pair is a member by name and value.
+type pair struct {
+	key   string
+	value string
+}
+
 // set replaces a member of the body or appends it. A body that is no object stays as it is.
 func (f *Frame) set(key string, value []byte) {
 	if !isObject(f.Body) {
@@ -65,16 +75,48 @@ func (f *Frame) set(key string, value []byte) {
 		f.contents.of = f.Body
 		return
 	}
+	f.add(pair{key, string(value)})
+}
+
+// setAll is set for several members. Those that are new cost one copy of the body together, not one each.
+func (f *Frame) setAll(pairs ...pair) {
+	if !isObject(f.Body) {
+		return
+	}
+	var room [4]pair
+	fresh := room[:0]
+	for _, p := range pairs {
+		if f.find(p.key) >= 0 {
+			f.set(p.key, []byte(p.value))
+		} else {
+			fresh = append(fresh, p)
+		}
+	}
+	if len(fresh) > 0 {
+		f.add(fresh...)
+	}
+}
+
+// add appends members that the body, an object, does not have.
+func (f *Frame) add(pairs ...pair) {
+	f.index()
 	at, lead := bytes.IndexByte(f.Body, '{')+1, ""
 	if n := len(f.contents.entries); n > 0 {
 		at, lead = f.contents.entries[n-1].end, ","
 	}
-	text := rawjson.AppendString([]byte(lead), key)
-	text = append(append(text, ':'), value...)
+	var room [128]byte
+	text := room[:0]
+	for _, p := range pairs {
+		text = append(text, lead...)
+		start := at + len(text)
+		text = append(rawjson.AppendString(text, p.key), ':')
+		value := at + len(text)
+		text = append(text, p.value...)
+		f.contents.entries = append(f.contents.entries, entry{[]byte(p.key), start, value, at + len(text)})
+		lead = ","
+	}
 	f.splice(at, at, text)
-	end := at + len(text)
 	f.contents.of = f.Body
-	f.contents.entries = append(f.contents.entries, entry{[]byte(key), at + len(lead), end - len(value), end})
 }
 
 // remove takes members of the body away and reports whether there were any. Each takes one comma with it: the one

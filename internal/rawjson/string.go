@@ -112,9 +112,34 @@ func hex4(data []byte, i int) (rune, bool) {
 	return r, true
 }
 
+// endsRun marks, like special, only what ends a run of plain characters of a
+// checked string: quote and backslash.
+func endsRun(x uint64) uint64 {
+	q, b := x^('"'*ones), x^('\\'*ones)
+	return ((q-ones)&^q | (b-ones)&^b) & highs
+}
+
 // skipString returns the index after the string whose first byte after the
 // quote is at i, or the length of the text when it does not end.
 func skipString(data []byte, i int) int {
+	// Most strings are short: they are over before a call of IndexByte is.
+	for near := min(i+64, len(data)-8); i <= near; {
+		m := endsRun(binary.LittleEndian.Uint64(data[i:]))
+		if m == 0 {
+			i += 8
+			continue
+		}
+		if i += bits.TrailingZeros64(m) / 8; data[i] == '"' {
+			return i + 1
+		}
+		i += 2 // what follows a backslash ends nothing
+	}
+	return skipLong(data, i)
+}
+
+// skipLong is skipString for what is left of a string from i on; i may be
+// beyond the end.
+func skipLong(data []byte, i int) int {
 	for start := i; i < len(data); {
 		n := bytes.IndexByte(data[i:], '"')
 		if n < 0 {
