@@ -57,7 +57,8 @@ type Conn struct {
 
 	closing chan struct{} // no more sends are taken
 	failed  chan struct{} // the stream is gone
-	done    chan struct{} // both goroutines have ended
+	closed  chan struct{} // stream.Close has returned
+	done    chan struct{} // both goroutines have ended, and closed
 	once    sync.Once
 
 	mu      sync.Mutex           // guards the following
@@ -79,7 +80,7 @@ func NewConn(s Stream, o *Options) *Conn {
 func NewConnPaused(s Stream, o *Options) *Conn {
 	c := &Conn{
 		stream: s, waiting: map[ID]chan *Message{},
-		closing: make(chan struct{}), failed: make(chan struct{}), done: make(chan struct{}),
+		closing: make(chan struct{}), failed: make(chan struct{}), closed: make(chan struct{}), done: make(chan struct{}),
 	}
 	if o != nil {
 		c.opts = *o
@@ -98,6 +99,7 @@ func (c *Conn) Start() {
 	both.Go(c.write)
 	go func() {
 		both.Wait()
+		<-c.closed // Close may be at it on yet another goroutine
 		close(c.done)
 	}()
 }
@@ -243,7 +245,7 @@ func (c *Conn) errClosed() error {
 }
 
 // Close takes no more frames, writes those queued, closes the stream and waits
-// until both goroutines have ended. Calls that wait fail with ErrClosed.
+// until that and both goroutines have ended. Calls that wait fail with ErrClosed.
 func (c *Conn) Close() error {
 	c.once.Do(func() { close(c.closing) })
 	hurry := time.AfterFunc(closeGrace, func() { c.fail(ErrClosed) })
@@ -271,6 +273,7 @@ func (c *Conn) fail(cause error) {
 	close(c.failed)
 	c.once.Do(func() { close(c.closing) })
 	_ = c.stream.Close() // unblocks the other goroutine
+	close(c.closed)
 }
 
 func (c *Conn) write() {
@@ -372,8 +375,13 @@ func (c *Conn) take(m *Message) {
 	}
 }
 
+// bad handles what is no message. A call that it was meant to answer fails at
+// once: there will be no other response.
 func (c *Conn) bad(frame []byte, err error) error {
 	var fe *FrameError
+	if errors.As(err, &fe) && !fe.To.IsZero() {
+		c.Resolve(NewErrorResponse(fe.To, Errorf(CodeInternal, "malformed response: %s", fe.Err.Message)))
+	}
 	if c.opts.OnBadFrame == nil {
 		if errors.As(err, &fe) {
 			c.TrySend(fe.Answer())
@@ -403,8 +411,15 @@ func (c *Conn) TrySend(m *Message) bool {
 	}
 }
 
+// maxBatch bounds the messages of a batch: what a few bytes of it ask for takes
+// many more to answer.
+const maxBatch = 1000
+
 func (c *Conn) batch(frame []byte) error {
 	elements, err := SplitBatch(frame)
+	if err == nil && len(elements) > maxBatch {
+		err = &FrameError{Err: NewError(CodeInvalidRequest, "the batch is too long")}
+	}
 	if err != nil {
 		return c.bad(frame, err)
 	}

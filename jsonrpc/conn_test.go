@@ -7,8 +7,10 @@ import (
 	"io"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"mcpv/jsonrpc"
 )
@@ -315,6 +317,7 @@ func TestBadFramesSurvive(t *testing.T) {
 			{`{"jsonrpc":"2.0","id":5,"method":7}`, `"id":5,"error":{"code":-32600`},
 			{`[]`, `"error":{"code":-32600,"message":"empty batch"`},
 			{`[1`, `"error":{"code":-32700`},
+			{`[` + strings.Repeat(`1,`, 5000) + `1]`, `{"jsonrpc":"2.0","error":{"code":-32600,"message":"the batch is too long"}}`},
 			{`skip`, `"error":{"code":-32600,"message":"line too long: frame skipped"`},
 			{`[{"jsonrpc":"2.0","id":1,"method":"m"}]`, `"error":{"code":-32600,"message":"batches are not accepted here"`},
 			{`{"jsonrpc":"2.0","id":6,"method":"m"}`, `{"jsonrpc":"2.0","id":6,"result":"m"}`},
@@ -481,4 +484,64 @@ func TestPipe(t *testing.T) {
 	if err := b.Write(frame); err != io.ErrClosedPipe {
 		t.Errorf("write: %v", err)
 	}
+}
+
+// A response that is malformed fails the call it names, and no other.
+func TestMalformedResponseFailsItsCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, peer := wire(t, nil)
+		got := make(chan *jsonrpc.Message, 1)
+		go func() {
+			r, err := c.Call(t.Context(), jsonrpc.NewRequest(jsonrpc.IntID(1), "m", nil))
+			if err != nil {
+				t.Error(err)
+			}
+			got <- r
+		}()
+		take(t, peer)
+		put(t, peer, `{"jsonrpc":"2.0","id":1,"method":7}`) // theirs: no answer to ours
+		put(t, peer, `{"jsonrpc":"2.0","id":2,"error":null}`)
+		synctest.Wait()
+		if len(got) != 0 {
+			t.Fatal("the call ended too early")
+		}
+		put(t, peer, `{"jsonrpc":"2.0","id":1,"error":null}`)
+		if r := <-got; r == nil || r.Err() == nil || r.ID() != jsonrpc.IntID(1) || r.Err().Code != jsonrpc.CodeInternal {
+			t.Errorf("got %v", r)
+		}
+	})
+}
+
+// A stuckStream does not write, and takes its time to close.
+type stuckStream struct {
+	closing chan struct{}
+	once    sync.Once
+	ended   atomic.Bool
+}
+
+func (s *stuckStream) Read() ([]byte, error)        { <-s.closing; return nil, io.EOF }
+func (s *stuckStream) Write(frames ...[]byte) error { <-s.closing; return io.ErrClosedPipe }
+func (s *stuckStream) Close() error {
+	s.once.Do(func() {
+		close(s.closing)
+		<-time.After(5 * time.Second)
+		s.ended.Store(true)
+	})
+	return nil
+}
+
+// Close waits for the stream's Close, which may have a process to end.
+func TestCloseWaitsForTheStream(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &stuckStream{closing: make(chan struct{})}
+		c := jsonrpc.NewConn(s, nil)
+		if err := c.Send(t.Context(), jsonrpc.NewNotification("n", nil)); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		c.Close()
+		if !s.ended.Load() {
+			t.Error("the stream is still being closed")
+		}
+	})
 }

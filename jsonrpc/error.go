@@ -80,9 +80,11 @@ func ParseErrorObject(raw []byte) *Error {
 }
 
 // A FrameError says why bytes are no message. ID is the id of the offending
-// request as far as it could be read, so that the answer can carry it.
+// request as far as it could be read, so that the answer can carry it; To is
+// that of our request which an offending response was meant for.
 type FrameError struct {
 	ID  ID
+	To  ID
 	Err *Error
 }
 

@@ -2,6 +2,7 @@ package jsonrpc
 
 import (
 	"bytes"
+	"errors"
 
 	"mcpv/internal/rawjson"
 )
@@ -83,8 +84,13 @@ func (m *Message) Err() *Error {
 // message, with the id where one could be read.
 func Parse(frame []byte) (*Message, error) { return ParseLimited(frame, rawjson.Limits{}) }
 
+// Limits bound what ParseLimited accepts: Depth is how far containers may nest
+// (0 means 256), Members how many object members a frame may have in all (0
+// means 100 000).
+type Limits = rawjson.Limits
+
 // ParseLimited is Parse with limits of depth and members.
-func ParseLimited(frame []byte, l rawjson.Limits) (*Message, error) {
+func ParseLimited(frame []byte, l Limits) (*Message, error) {
 	var room [8]rawjson.Member
 	members, err := l.Split(frame, room[:0])
 	if err != nil {
@@ -115,7 +121,7 @@ func ParseLimited(frame []byte, l rawjson.Limits) (*Message, error) {
 	bad := func(reason string) error {
 		e := &FrameError{ID: m.id, Err: NewError(CodeInvalidRequest, reason)}
 		if !hasMethod && (hasResult || hasError) {
-			e.ID = ID{} // it names a request of ours; the answer must not look like that of one of theirs
+			e.To, e.ID = m.id, ID{} // it names a request of ours; the answer must not look like that of one of theirs
 		}
 		return e
 	}
@@ -175,11 +181,11 @@ func (m *Message) asResponse(hasID, hasParams, hasError bool, bad func(string) e
 
 func parseError(frame []byte, err error) error {
 	switch {
-	case err == rawjson.ErrNotObject && IsBatch(frame):
+	case errors.Is(err, rawjson.ErrNotObject) && IsBatch(frame):
 		return &FrameError{Err: NewError(CodeInvalidRequest, "batches are not accepted here")}
-	case err == rawjson.ErrNotArray:
+	case errors.Is(err, rawjson.ErrNotArray):
 		return &FrameError{Err: NewError(CodeInvalidRequest, "a batch is a JSON array")}
-	case err == rawjson.ErrNotObject:
+	case errors.Is(err, rawjson.ErrNotObject):
 		return &FrameError{Err: NewError(CodeInvalidRequest, "a message is a JSON object")}
 	}
 	return &FrameError{Err: NewError(CodeParse, "parse error: "+err.Error())}
