@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"mcpv/internal/rawjson"
 	"mcpv/internal/schema"
@@ -189,10 +190,8 @@ func (c *Client) asked(l Link, m *jsonrpc.Message) {
 	if c.context.Err() != nil {
 		return
 	}
-	if _, taken := c.asking[m.ID()]; taken || len(c.asking) >= maxQuestions {
-		c.running.Go(func() {
-			c.reply(l, answerError(m.ID(), jsonrpc.NewError(jsonrpc.CodeInvalidRequest, "id is in use, or too many requests are open")))
-		})
+	if _, taken := c.asking[m.ID()]; taken || len(c.asking)+c.replying >= maxQuestions {
+		c.refuseLocked(l, m.ID())
 		return
 	}
 	ctx, cancel := context.WithCancelCause(c.context)
@@ -200,12 +199,31 @@ func (c *Client) asked(l Link, m *jsonrpc.Message) {
 	c.running.Go(func() {
 		reply := c.replyTo(ctx, m)
 		c.mu.Lock()
-		delete(c.asking, m.ID())
+		delete(c.asking, m.ID()) // first: the server may use the id again once it has the answer
+		c.replying++
 		c.mu.Unlock()
 		if !errors.Is(context.Cause(ctx), ErrCancelled) {
 			c.reply(l, reply)
 		}
 		cancel(nil)
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.replying--
+	})
+}
+
+// refuseLocked answers a request too many. A server that does not even read the
+// refusals gets no more of them.
+func (c *Client) refuseLocked(l Link, id jsonrpc.ID) {
+	if c.replying >= 2*maxQuestions {
+		return
+	}
+	c.replying++
+	c.running.Go(func() {
+		c.reply(l, answerError(id, jsonrpc.NewError(jsonrpc.CodeInvalidRequest, "id is in use, or too many requests are open")))
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.replying--
 	})
 }
 
@@ -270,7 +288,10 @@ func (c *Client) legacyRevision() *revision.Revision {
 // A handler's panic fails the question only.
 func (c *Client) answer(ctx context.Context, method string, params []byte) (raw []byte, err error) {
 	c.answering.Add(1)
-	defer c.answering.Add(-1)
+	defer func() {
+		c.answered.Store(time.Now().UnixNano())
+		c.answering.Add(-1)
+	}()
 	defer func() {
 		if p := recover(); p != nil {
 			c.opts.Logger.Error("handler panicked", "method", method, "panic", fmt.Sprint(p))

@@ -29,15 +29,15 @@ const maxCached = 4096
 
 // cached answers from the cache or asks. What a server said in answer to inputs
 // is never kept, nor what was overtaken by the news that it has changed.
-func (c *Client) cached(ctx context.Context, method string, params []byte) ([]byte, error) {
-	key := method + "\x00" + string(params)
+func (c *Client) cached(ctx context.Context, k *call) ([]byte, error) {
+	key := k.method + "\x00" + string(k.params)
 	if !c.opts.NoCache {
 		if raw := c.cache.get(key); raw != nil {
+			k.read(raw)
 			return raw, nil
 		}
 	}
 	drops := c.cache.dropped()
-	k := &call{method: method, params: params}
 	raw, err := c.do(ctx, k)
 	if err != nil {
 		return nil, err

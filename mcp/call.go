@@ -26,10 +26,13 @@ type call struct {
 	progress func(Progress)
 	header   map[string]string // Mcp-Param-*
 	timeout  time.Duration     // 0 means that of the options
+	list     string            // the member of the result that read is to find; "" for none
 
 	events chan Progress // while it runs, if progress is wanted
 	rounds int           // how often the server asked back
 	ttl    int64         // how long the result may be kept, in ms; 0 when nothing is said
+	items  []byte        // what list names in the result
+	next   []byte        // the cursor of the next page
 }
 
 // do runs a call and returns its result in the shape of the newest revision.
@@ -77,15 +80,20 @@ func (c *Client) do(ctx context.Context, k *call) ([]byte, error) {
 	}
 }
 
-// read returns the type of a result and keeps its ttl, in one pass.
+// read returns the type of a result and keeps what else the client decides on,
+// in one pass: pages of lists are long.
 func (k *call) read(result []byte) (kind string) {
-	k.ttl = 0
+	k.ttl, k.items, k.next = 0, nil, nil
 	for c := rawjson.Object(result); c.Next(); {
 		switch {
 		case c.KeyIs("resultType"):
 			kind, _ = readResultType(c.Value())
 		case c.KeyIs("ttlMs"):
 			k.ttl, _ = rawjson.Int(c.Value())
+		case k.list != "" && c.KeyIs(k.list):
+			k.items = c.Value()
+		case c.KeyIs("nextCursor"):
+			k.next = c.Value()
 		}
 	}
 	return kind
@@ -133,8 +141,14 @@ type patience struct {
 func (p *patience) expire() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.client.answering.Load() > 0 && time.Since(p.start) < p.client.opts.MaxRoundTime {
-		p.timer.Reset(p.each)
+	c, again := p.client, time.Duration(0)
+	if c.answering.Load() > 0 {
+		again = p.each
+	} else if last := time.Unix(0, c.answered.Load()); last.After(p.start) {
+		again = p.each - time.Since(last) // the server has its time from then on
+	}
+	if again > 0 && time.Since(p.start) < c.opts.MaxRoundTime {
+		p.timer.Reset(again)
 		return
 	}
 	p.cancel(ErrTimeout)
@@ -215,8 +229,7 @@ func (c *Client) onWire(a *agreed, k *call, params []byte, id jsonrpc.ID) (strin
 	if k.progress != nil {
 		params = addMeta(params, append([]byte(`"progressToken":`), id.Raw()...))
 	}
-	if !a.revision.Request(k.method, revision.ClientToServer) && a.revision != revision.Classic && isProtocolMethod(k.method) ||
-		a.revision == revision.Classic && isProtocolMethod(k.method) && classicMethod(k.method) == k.method {
+	if !canAsk(a.revision, k.method) {
 		return "", nil, fmt.Errorf("%s has no such request: %w", a.revision, ErrUnsupported)
 	}
 	if a.revision.Rules.RequestMeta {
@@ -233,6 +246,15 @@ func (c *Client) onWire(a *agreed, k *call, params []byte, id jsonrpc.ID) (strin
 		f.Body = addMeta(f.Body, a.meta)
 	}
 	return f.Method, f.Body, nil
+}
+
+// canAsk reports whether a revision has the request, under whatever name, or
+// leaves it to vendors.
+func canAsk(r *revision.Revision, method string) bool {
+	if r == revision.Classic && classicMethod(method) != method {
+		return true
+	}
+	return r.Request(method, revision.ClientToServer) || !isProtocolMethod(method)
 }
 
 // result returns what the answer holds in the shape of the newest revision, or

@@ -29,10 +29,12 @@ type Client struct {
 	calls map[jsonrpc.ID]*call // with a progress callback, by token
 	inbox []func()             // notifications waiting to be handled, in order
 
-	asking map[jsonrpc.ID]context.CancelCauseFunc // requests of the server being answered
-	level  *LogLevel                              // asked for by SetLogLevel
+	asking   map[jsonrpc.ID]context.CancelCauseFunc // requests of the server being answered
+	replying int                                    // answers to the server on their way
+	level    *LogLevel                              // asked for by SetLogLevel
 
 	answering atomic.Int32 // questions of the server that are being answered
+	answered  atomic.Int64 // when the last of them was, in nanoseconds since 1970
 
 	cache  cache
 	mirror mirror
@@ -199,7 +201,8 @@ func (c *Client) Server() ServerInfo {
 // Revision returns the revision in use.
 func (c *Client) Revision() *revision.Revision { return c.current().revision }
 
-// Done is closed when the connection has ended.
+// Done is closed when the connection has ended. With ClientOptions.Reconnect it
+// is that of the connection in use now: ask again for the next.
 func (c *Client) Done() <-chan struct{} { return c.current().link.Done() }
 
 // Err tells why the connection ended, nil while it stands.
@@ -288,6 +291,16 @@ func (c *Client) SetLogLevel(ctx context.Context, l LogLevel) error {
 	return err
 }
 
+// LogLevel returns the level that SetLogLevel asked for last, and whether it did.
+func (c *Client) LogLevel() (LogLevel, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.level == nil {
+		return 0, false
+	}
+	return *c.level, true
+}
+
 // renew replaces a connection that is not good any more. Whoever comes first
 // does it, the others wait for the outcome.
 func (c *Client) renew(ctx context.Context, old *agreed, sameLink bool) (*agreed, error) {
@@ -365,7 +378,12 @@ func (c *Client) usable(ctx context.Context) (*agreed, error) {
 		return a, nil
 	}
 	if c.context.Err() != nil || !c.opts.Reconnect {
-		return nil, errors.Join(ErrClosed, a.link.Err())
+		if err := a.link.Err(); errors.Is(err, ErrClosed) {
+			return nil, err
+		} else if err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrClosed, err)
+		}
+		return nil, ErrClosed
 	}
 	return c.renew(ctx, a, false)
 }

@@ -63,17 +63,43 @@ func (r *Request) ElicitURL(ctx context.Context, message, url string) (*ElicitRe
 }
 
 // Elicit asks the user to fill in a form made from the fields of T, a flat
-// struct. ok tells whether they did; T is zero when they declined.
+// struct of strings, numbers and booleans, and slices of strings with an enum;
+// the tags are those of [AddTool]. ok tells whether they did; answer is zero when
+// they declined. The error is that of [Request.Ask], ErrInputRequired among them:
+// return it.
 func Elicit[T any](ctx context.Context, r *Request, message string) (answer T, ok bool, err error) {
 	form, err := schema.For(reflect.TypeFor[T](), &schema.Options{Open: true})
 	if err != nil {
 		return answer, false, err
+	}
+	if err := checkForm(form); err != nil {
+		return answer, false, fmt.Errorf("a form of %s: %w", reflect.TypeFor[T](), err)
 	}
 	result, err := r.Elicit(ctx, message, form)
 	if err != nil || !result.Accepted() {
 		return answer, false, err
 	}
 	return answer, true, result.Decode(&answer)
+}
+
+// checkForm refuses what clients need not know how to show: forms are flat
+// (client features: elicitation, requested schema).
+func checkForm(form []byte) error {
+	if string(rawjson.Get(form, "type")) != `"object"` {
+		return errors.New("it has to be a struct")
+	}
+	for c := rawjson.Object(rawjson.Get(form, "properties")); c.Next(); {
+		switch string(rawjson.Get(c.Value(), "type")) {
+		case `"string"`, `"number"`, `"integer"`, `"boolean"`:
+		case `"array"`:
+			if rawjson.Get(c.Value(), "items", "enum") == nil {
+				return fmt.Errorf("the list %s needs an enum", c.Key())
+			}
+		default:
+			return fmt.Errorf("the field %s is no string, number or boolean", c.Key())
+		}
+	}
+	return nil
 }
 
 func (q *Elicitation) mode() string {
@@ -106,7 +132,7 @@ func (q *Elicitation) needs(s *Session) error {
 		return nil
 	}
 	if s.Revision.Rules.InputRequired {
-		return missingCapability("elicitation."+q.mode(), `{"elicitation":{"`+q.mode()+`":{}}}`)
+		return undeclared("elicitation."+q.mode(), `{"elicitation":{"`+q.mode()+`":{}}}`)
 	}
 	return fmt.Errorf("elicitation in %s mode: %w", q.mode(), ErrUnsupported)
 }

@@ -31,7 +31,8 @@ type EndpointOptions struct {
 	Revisions []*revision.Revision
 
 	// Logger takes what no peer is told: panics with their stacks, dropped
-	// frames. Nil discards.
+	// frames. Nil means that of the handler when it is a Server, else it
+	// discards.
 	Logger *slog.Logger
 
 	// MaxInFlight bounds the requests one client may have open at a time on one
@@ -45,12 +46,15 @@ func NewEndpoint(h Handler, o *EndpointOptions) *Endpoint {
 		o = &EndpointOptions{}
 	}
 	e := &Endpoint{handler: h, revisions: o.Revisions, log: o.Logger, inFlight: o.MaxInFlight}
-	e.listener, _ = h.(Listener)
-	if r, ok := h.(interface{ Revisions() []*revision.Revision }); ok && len(e.revisions) == 0 {
+	e.listener, _ = facet[Listener](h)
+	if r, ok := facet[interface{ Revisions() []*revision.Revision }](h); ok && len(e.revisions) == 0 {
 		e.revisions = r.Revisions()
 	}
 	if len(e.revisions) == 0 {
 		e.revisions = revision.All()
+	}
+	if s, ok := facet[*Server](h); ok && e.log == nil {
+		e.log = s.opts.Logger
 	}
 	if e.log == nil {
 		e.log = slog.New(slog.DiscardHandler)

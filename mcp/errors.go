@@ -83,6 +83,12 @@ func missingCapability(what, required string) *jsonrpc.Error {
 		WithData([]byte(`{"requiredCapabilities":` + required + `}`))
 }
 
+// undeclared is missingCapability for handlers, who ask errors.Is about
+// ErrUnsupported in either era.
+func undeclared(what, required string) error {
+	return fmt.Errorf("%w: %w", ErrUnsupported, missingCapability(what, required))
+}
+
 // answerError turns what a handler returned into the frame to answer with.
 func answerError(id jsonrpc.ID, err error) *jsonrpc.Message {
 	var e *jsonrpc.Error

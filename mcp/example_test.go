@@ -243,6 +243,38 @@ func ExampleMiddleware() {
 	// level=INFO msg=served method=tools/call revision=2026-07-28 failed=false
 }
 
+// A middleware that changes a frame changes the bytes in question and no others.
+func ExampleChain() {
+	redact := func(next mcp.Handler) mcp.Handler {
+		return mcp.HandlerFunc(func(ctx context.Context, x *mcp.Exchange) (*jsonrpc.Message, error) {
+			answer, err := next.Handle(ctx, x)
+			if err == nil && answer.Get("structuredContent", "secret") != nil {
+				answer = answer.With([]byte(`"…"`), "structuredContent", "secret").With([]byte(`[]`), "content")
+			}
+			return answer, err
+		})
+	}
+	type account struct {
+		Secret string `json:"secret"`
+		Number int64  `json:"number"`
+	}
+	s := mcp.NewServer(mcp.Implementation{Name: "x", Version: "1"}, nil)
+	mcp.AddTool(s, &mcp.Tool{Name: "account"}, func(context.Context, *mcp.ToolRequest, struct{}) (account, error) {
+		return account{Secret: "hunter2", Number: 9007199254740993}, nil
+	})
+
+	ctx := context.Background()
+	c, err := mcp.Connect(ctx, mcp.InProcess(mcp.Chain(s, redact)), nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer c.Close()
+	a, err := mcp.CallTool[account](ctx, c, "account", nil)
+	fmt.Println(a.Secret, a.Number, err)
+	// Output: … 9007199254740993 <nil>
+}
+
 // The smallest client: it finds out which revision the server speaks.
 func ExampleConnect() {
 	s := mcp.NewServer(mcp.Implementation{Name: "greeter", Version: "1.0.0"}, nil)

@@ -12,14 +12,17 @@ package mcp
 
 import (
 	"context"
+	"fmt"
 
+	"mcpv/internal/rawjson"
 	"mcpv/jsonrpc"
+	"mcpv/revision"
 )
 
 // A Handler answers one exchange. It is called concurrently.
 //
 // The message returned is the response to x.Request, under its id and in the
-// revision of x.Session. It may be a peer's own error frame, verbatim. A Go
+// revision of x.Session; Exchange.Answer makes one. It may be a peer's own error frame, verbatim. A Go
 // error is ours: a *jsonrpc.Error is answered as it is, any other as -32603.
 // For a notification the message is ignored and nil is fine.
 type Handler interface {
@@ -38,12 +41,41 @@ func (f HandlerFunc) Handle(ctx context.Context, x *Exchange) (*jsonrpc.Message,
 // every method and every revision.
 type Middleware func(next Handler) Handler
 
-// Chain wraps h so that the first middleware is the outermost.
+// Chain wraps h so that the first middleware is the outermost. What h is
+// besides a Handler (a Listener, a Server with its revisions and its logger)
+// endpoints still find; it is not wrapped.
 func Chain(h Handler, wrap ...Middleware) Handler {
-	for i := len(wrap) - 1; i >= 0; i-- {
-		h = wrap[i](h)
+	if len(wrap) == 0 {
+		return h
 	}
-	return h
+	c := &chained{Handler: h, base: h}
+	for i := len(wrap) - 1; i >= 0; i-- {
+		c.Handler = wrap[i](c.Handler)
+	}
+	return c
+}
+
+// chained is a handler and what it was before it was wrapped.
+type chained struct {
+	Handler
+	base Handler
+}
+
+// facet returns what h is besides a Handler: h itself, or what Chain wrapped.
+func facet[T any](h Handler) (t T, ok bool) {
+	for {
+		if t, ok = h.(T); ok {
+			return t, true
+		}
+		c, wrapped := h.(*chained)
+		if !wrapped {
+			return t, false
+		}
+		if t, ok = c.Handler.(T); ok {
+			return t, true
+		}
+		h = c.base
+	}
 }
 
 // An Exchange is one request (or notification) and what belongs to it. It must
@@ -56,6 +88,31 @@ type Exchange struct {
 	// Header holds the HTTP headers the request came with, by canonical name;
 	// nil on other transports.
 	Header map[string][]string
+}
+
+// Answer returns the response to the request: the result, an object in the shape
+// of the newest revision (a *ToolResult, say, or raw JSON), in that of the
+// session. It is for middleware and handlers that answer by themselves. Nil
+// means an empty object.
+func (x *Exchange) Answer(result any) (*jsonrpc.Message, error) {
+	body, err := encodeValue(result)
+	if err != nil {
+		return nil, fmt.Errorf("result of %s: %w", x.Request.Method(), err)
+	}
+	if body == nil {
+		body = emptyObject
+	}
+	if rawjson.KindOf(body) != '{' {
+		return nil, fmt.Errorf("result of %s: it has to be an object", x.Request.Method())
+	}
+	if rawjson.Get(body, "resultType") == nil {
+		body = rawjson.Set(body, []byte(`"complete"`), "resultType")
+	}
+	f := revision.Frame{Kind: revision.Result, Method: x.Request.Method(), Body: body}
+	if err := revision.Translate(&f, revision.Latest(), x.Session.Revision); err != nil {
+		return nil, err
+	}
+	return jsonrpc.NewResult(x.Request.ID(), f.Body), nil
 }
 
 // A Peer is the way back to whoever sent a request, while it is open.

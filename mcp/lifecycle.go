@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"bytes"
 	"context"
 	"errors"
 
@@ -48,6 +49,10 @@ func (c *Channel) initialized(ctx context.Context) {
 	}
 }
 
+// maxIntroduction bounds what a session remembers of its client, in bytes: a
+// client may open many sessions and leave them.
+const maxIntroduction = 32 << 10
+
 // legacySession reads initialize and settles the revision.
 func (e *Endpoint) legacySession(m *jsonrpc.Message, p *Principal) (*Session, error) {
 	var requested, capabilities, info []byte
@@ -75,7 +80,11 @@ func (e *Endpoint) legacySession(m *jsonrpc.Message, p *Principal) (*Session, er
 	if r == nil {
 		return nil, e.noLegacy(version)
 	}
-	s := &Session{Revision: r, Principal: p, capabilities: capabilities, clientInfo: info}
+	if len(capabilities)+len(info) > maxIntroduction {
+		return nil, invalidParams("capabilities and clientInfo may not exceed %d bytes together", maxIntroduction)
+	}
+	// Clones: the session outlives the frame, which may be much larger.
+	s := &Session{Revision: r, Principal: p, capabilities: bytes.Clone(capabilities), clientInfo: bytes.Clone(info)}
 	if r.Rules.SetLevel {
 		s.setLogLevel(LogInfo) // until the client says otherwise
 	}

@@ -62,6 +62,13 @@ func (f Filter) empty() bool {
 	return !f.Tools && !f.Prompts && !f.Resources && len(f.URIs) == 0 && len(f.TaskIDs) == 0
 }
 
+// Subscriptions returns the URIs that Subscribe has been called for.
+func (c *Client) Subscriptions() []string {
+	c.subs.mu.Lock()
+	defer c.subs.mu.Unlock()
+	return slices.Clone(c.subs.uris)
+}
+
 // Subscribe has OnResourceUpdated called when the resource changes, until
 // Unsubscribe. The subscription survives reconnects.
 func (c *Client) Subscribe(ctx context.Context, uri string) error {

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"sync"
@@ -146,5 +147,106 @@ func TestMadeUpCursorsCostNothing(t *testing.T) {
 	}
 	if n := s.CachedPages(); n > 64 {
 		t.Errorf("%d pages are kept", n)
+	}
+}
+
+// What is chained in front of a server leaves it a Listener, with its revisions
+// and its logger.
+func TestChainKeepsTheServer(t *testing.T) {
+	pass := func(next mcp.Handler) mcp.Handler {
+		return mcp.HandlerFunc(func(ctx context.Context, x *mcp.Exchange) (*jsonrpc.Message, error) {
+			return next.Handle(ctx, x)
+		})
+	}
+	var log strings.Builder
+	s := mcp.NewServer(mcp.Implementation{Name: "m", Version: "1"}, &mcp.ServerOptions{
+		Revisions: []*revision.Revision{revision.V2025_11_25}, Logger: slog.New(slog.NewTextHandler(&log, nil)),
+	})
+	s.AddResource(&mcp.Resource{URI: "x://y", Name: "y"}, func(context.Context, *mcp.ResourceRequest) ([]mcp.ResourceContents, error) {
+		return nil, nil
+	})
+	must(s.AddTool(&mcp.Tool{Name: "boom"}, func(context.Context, *mcp.ToolRequest) (*mcp.ToolResult, error) { panic("boom") }))
+	updated := make(chan string, 1)
+	c, err := mcp.Connect(t.Context(), mcp.InProcess(mcp.Chain(mcp.Chain(s, pass), pass, pass)), &mcp.ClientOptions{
+		OnResourceUpdated: func(uri string) { updated <- uri },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Revision() != revision.V2025_11_25 {
+		t.Errorf("speaks %s", c.Revision())
+	}
+	if err := c.Subscribe(t.Context(), "x://y"); err != nil {
+		t.Fatal(err)
+	}
+	s.ResourceUpdated("x://y")
+	if got := <-updated; got != "x://y" {
+		t.Errorf("updated %s", got)
+	}
+	if _, err := c.CallTool(t.Context(), &mcp.ToolCall{Name: "boom"}); !errors.Is(err, jsonrpc.NewError(jsonrpc.CodeInternal, "")) {
+		t.Errorf("a panic was answered with %v", err)
+	}
+	if err := c.Close(); err != nil {
+		t.Error(err)
+	}
+	if !strings.Contains(log.String(), "boom") {
+		t.Errorf("the panic was not logged: %q", log.String())
+	}
+}
+
+// A middleware that answers by itself is understood in every revision.
+func TestMiddlewareAnswers(t *testing.T) {
+	for _, r := range revision.All() {
+		cached := func(next mcp.Handler) mcp.Handler {
+			return mcp.HandlerFunc(func(ctx context.Context, x *mcp.Exchange) (*jsonrpc.Message, error) {
+				if x.Request.Method() != "tools/call" {
+					return next.Handle(ctx, x)
+				}
+				answer, err := x.Answer(&mcp.ToolResult{Content: []mcp.Content{mcp.Text("cached")}})
+				if err == nil && x.Session.Revision.Rules.ResultType != (answer.Get("resultType") != nil) {
+					t.Errorf("%s: answered %s", x.Session.Revision, answer.Bytes())
+				}
+				return answer, err
+			})
+		}
+		s := mcp.NewServer(mcp.Implementation{Name: "m", Version: "1"}, &mcp.ServerOptions{Middleware: []mcp.Middleware{cached}})
+		addEcho(s, "echo")
+		c := connect(t, s, &mcp.ClientOptions{Revision: r})
+		got, err := c.CallTool(t.Context(), &mcp.ToolCall{Name: "echo"})
+		if err != nil || got.Text() != "cached" {
+			t.Errorf("%s: %+v %v", r, got, err)
+		}
+	}
+	x := &mcp.Exchange{Request: jsonrpc.NewRequest(jsonrpc.IntID(1), "m", nil), Session: mcp.LegacySession(revision.LatestLegacy(), nil)}
+	for _, bad := range []any{mcp.JSON(`{`), []int{1}, make(chan int)} {
+		if m, err := x.Answer(bad); err == nil {
+			t.Errorf("%v became %s", bad, m.Bytes())
+		}
+	}
+	if m, err := x.Answer(nil); err != nil || string(m.Result()) != "{}" {
+		t.Errorf("nil became %v, %v", m, err)
+	}
+}
+
+// A question that the client cannot be asked is the same error in both eras.
+func TestUnsupportedQuestions(t *testing.T) {
+	for _, r := range []*revision.Revision{revision.Latest(), revision.LatestLegacy()} {
+		s := mcp.NewServer(mcp.Implementation{Name: "m", Version: "1"}, nil)
+		var asked [3]error
+		must(s.AddTool(&mcp.Tool{Name: "ask"}, func(ctx context.Context, r *mcp.ToolRequest) (*mcp.ToolResult, error) {
+			_, asked[0] = r.Elicit(ctx, "?", nil)
+			_, asked[1] = r.Sample(ctx, mcp.SamplingParams{})
+			_, asked[2] = r.Roots(ctx)
+			return nil, nil
+		}))
+		c := connect(t, s, &mcp.ClientOptions{Revision: r})
+		if _, err := c.CallTool(t.Context(), &mcp.ToolCall{Name: "ask"}); err != nil {
+			t.Error(err)
+		}
+		for i, err := range asked {
+			if !errors.Is(err, mcp.ErrUnsupported) {
+				t.Errorf("%s: question %d: %v", r, i, err)
+			}
+		}
 	}
 }

@@ -68,10 +68,10 @@ type prompt struct {
 }
 
 // AddPrompt adds a prompt, or replaces the one of that name. It panics when the
-// name is missing.
+// name or the handler is missing.
 func (s *Server) AddPrompt(p *Prompt, h PromptHandler) {
-	if p.Name == "" {
-		panic("mcp: AddPrompt: a prompt has a name")
+	if p.Name == "" || h == nil {
+		panic("mcp: AddPrompt: a prompt has a name and a handler")
 	}
 	c := &prompt{Prompt: *p, handler: h}
 	register(s, s.prompts, c.Name, c, encode(c.Prompt))

@@ -347,3 +347,38 @@ func TestLogLevel(t *testing.T) {
 		}
 	})
 }
+
+// Forms are flat: what a client need not know how to show is refused before it is
+// asked.
+func TestFormsAreFlat(t *testing.T) {
+	type inner struct{ A string }
+	s := mcp.NewServer(mcp.Implementation{Name: "m", Version: "1"}, nil)
+	refused := map[string]error{}
+	must(s.AddTool(&mcp.Tool{Name: "ask"}, func(ctx context.Context, r *mcp.ToolRequest) (*mcp.ToolResult, error) {
+		_, _, refused["nested"] = mcp.Elicit[struct{ In inner }](ctx, &r.Request, "?")
+		_, _, refused["list"] = mcp.Elicit[struct{ In []string }](ctx, &r.Request, "?")
+		_, _, refused["map"] = mcp.Elicit[struct{ In map[string]string }](ctx, &r.Request, "?")
+		_, _, refused["no struct"] = mcp.Elicit[string](ctx, &r.Request, "?")
+		_, ok, err := mcp.Elicit[struct {
+			S string   `jsonschema:"enum=a|b"`
+			N float64  `json:",omitempty"`
+			B bool     `json:",omitempty"`
+			L []string `json:",omitempty" jsonschema:"enum=a|b"`
+		}](ctx, &r.Request, "?")
+		if err == nil && !ok {
+			t.Error("declined")
+		}
+		return nil, err
+	}))
+	c := connect(t, s, &mcp.ClientOptions{Elicit: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+		return &mcp.ElicitResult{Action: mcp.ActionAccept, Content: mcp.JSON(`{"S":"a"}`)}, nil
+	}})
+	if r, err := c.CallTool(t.Context(), &mcp.ToolCall{Name: "ask"}); err != nil || r.IsError {
+		t.Errorf("%+v %v", r, err)
+	}
+	for what, err := range refused {
+		if err == nil || errors.Is(err, mcp.ErrInputRequired) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}

@@ -203,8 +203,12 @@ func (s *Server) findResource(ctx context.Context, r *ResourceRequest) ResourceH
 
 // matchLocked finds the most specific template that matches.
 func (s *Server) matchLocked(uri string) (best *template, vars map[string]string) {
+	return matchTemplate(s.templates.items, uri)
+}
+
+func matchTemplate(items []*entry[*template], uri string) (best *template, vars map[string]string) {
 	var matched uritemplate.Values
-	for _, e := range s.templates.items {
+	for _, e := range items {
 		v, ok := e.item.match.Match(uri)
 		if ok && (best == nil || e.item.match.Less(best.match)) {
 			best, matched = e.item, v
@@ -217,13 +221,27 @@ func (s *Server) matchLocked(uri string) (best *template, vars map[string]string
 	return best, vars
 }
 
-// subscribableLocked reports whether a URI can be subscribed to: something
-// stands under it.
-func (s *Server) subscribableLocked(ctx context.Context, session *Session, uri string) bool {
-	x := &Exchange{Session: session}
-	if _, ok := s.resources.byName[uri]; ok {
-		return s.visible(ctx, x, "resource", uri)
+// subscribable returns those of the URIs that can be subscribed to: something
+// stands under them. It holds no lock while it compares, for there may be many.
+func (s *Server) subscribable(ctx context.Context, session *Session, uris []string) []string {
+	if len(uris) == 0 {
+		return nil
 	}
-	t, _ := s.matchLocked(uri)
-	return t != nil && s.visible(ctx, x, "template", t.URITemplate)
+	s.mu.RLock()
+	templates := slices.Clone(s.templates.items)
+	s.mu.RUnlock()
+	x := &Exchange{Session: session}
+	var found []string
+	for _, uri := range uris {
+		ok := false
+		if _, fixed := lookup(s, s.resources, uri); fixed {
+			ok = s.visible(ctx, x, "resource", uri)
+		} else if t, _ := matchTemplate(templates, uri); t != nil {
+			ok = s.visible(ctx, x, "template", t.URITemplate)
+		}
+		if ok {
+			found = append(found, uri)
+		}
+	}
+	return found
 }

@@ -40,7 +40,7 @@ func (q *RootsQuestion) needs(s *Session) error {
 	case s.Can("roots"):
 		return nil
 	case s.Revision.Rules.InputRequired:
-		return missingCapability("roots", `{"roots":{}}`)
+		return undeclared("roots", `{"roots":{}}`)
 	}
 	return fmt.Errorf("roots: %w", ErrUnsupported)
 }

@@ -107,13 +107,13 @@ func (q *Sampling) usesTools() bool { return len(q.Params.Tools) > 0 || q.Params
 func (q *Sampling) needs(s *Session) error {
 	switch modern := s.Revision.Rules.InputRequired; {
 	case !s.Can("sampling") && modern:
-		return missingCapability("sampling", `{"sampling":{}}`)
+		return undeclared("sampling", `{"sampling":{}}`)
 	case !s.Can("sampling"):
 		return fmt.Errorf("sampling: %w", ErrUnsupported)
 	case !q.usesTools() || s.Can("sampling", "tools") && s.Revision.Rules.SamplingTools:
 		return nil
 	case modern:
-		return missingCapability("sampling.tools", `{"sampling":{"tools":{}}}`)
+		return undeclared("sampling.tools", `{"sampling":{"tools":{}}}`)
 	}
 	return fmt.Errorf("sampling with tools: %w", ErrUnsupported)
 }

@@ -43,7 +43,9 @@ type ServerOptions struct {
 	// Middleware wraps every exchange, the first outermost.
 	Middleware []Middleware
 
-	// ToolMiddleware wraps every typed tool call, the first outermost.
+	// ToolMiddleware wraps every tool's handler, the first outermost. It sees
+	// arguments that are valid and have their defaults, and results before they
+	// are checked.
 	ToolMiddleware []func(next ToolHandler) ToolHandler
 
 	// Visible hides features from some callers: it is asked for every feature
@@ -75,11 +77,13 @@ type ServerOptions struct {
 	// Extensions are advertised to modern clients: identifier to settings.
 	Extensions map[string]JSON
 
-	// Logging advertises log messages. Request.Log works without, but clients
-	// may not ask for a level.
+	// NoLogging does not advertise log messages: clients may not ask for a
+	// level. Request.Log still sends to those that want to see messages.
 	NoLogging bool
 
-	// Logger takes what no client is told. Nil discards.
+	// Logger takes what no client is told: panics with their stacks, tasks that
+	// could not be saved. Nil discards. It is also the logger of the server's
+	// endpoints that have none of their own.
 	Logger *slog.Logger
 }
 
@@ -295,18 +299,15 @@ func (s *Server) Listen(ctx context.Context, session *Session, f Filter, deliver
 	if s.tasks != nil {
 		taskIDs = s.tasks.own(ctx, session, f.TaskIDs)
 	}
+	uris := s.subscribable(ctx, session, f.URIs)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	l.filter = Filter{
 		Tools:     f.Tools && s.tools.declared,
 		Prompts:   f.Prompts && s.prompts.declared,
 		Resources: f.Resources && (s.resources.declared || s.templates.declared),
+		URIs:      uris,
 		TaskIDs:   taskIDs,
-	}
-	for _, uri := range f.URIs {
-		if s.subscribableLocked(ctx, session, uri) {
-			l.filter.URIs = append(l.filter.URIs, uri)
-		}
 	}
 	s.listeners[l] = struct{}{}
 	return l.filter, func() {

@@ -55,6 +55,9 @@ func (e *Endpoint) listen(ctx context.Context, x *Exchange) (*jsonrpc.Message, e
 	if err := decode(raw, &f); err != nil {
 		return nil, invalidParams("notifications has a member of the wrong type")
 	}
+	if e := f.check(); e != nil {
+		return nil, e
+	}
 	if len(f.TaskIDs) > 0 && !x.Session.CanTask() {
 		return nil, missingCapability("the tasks extension", `{"extensions":{"`+revision.TasksExtensionID+`":{}}}`)
 	}
@@ -120,10 +123,10 @@ func (c *Channel) subscribe(ctx context.Context, x *Exchange) *jsonrpc.Message {
 	case x.Request.Method() == "resources/unsubscribe" && at >= 0:
 		uris = slices.Delete(uris, at, at+1)
 	case x.Request.Method() == "resources/subscribe" && at < 0:
-		if len(uris) >= maxSubscriptions {
-			return answerError(id, invalidParams("too many subscriptions: at most %d", maxSubscriptions))
-		}
 		uris = append(uris, uri)
+		if e := (Filter{URIs: uris}).check(); e != nil {
+			return answerError(id, e)
+		}
 	default:
 		return jsonrpc.NewResult(id, emptyObject) // as it was
 	}
@@ -133,8 +136,29 @@ func (c *Channel) subscribe(ctx context.Context, x *Exchange) *jsonrpc.Message {
 	return jsonrpc.NewResult(id, emptyObject)
 }
 
-// maxSubscriptions bounds the URIs one session may subscribe to.
-const maxSubscriptions = 10_000
+// What one session, or one listen request, may subscribe to: URIs and tasks
+// together, in number and in bytes.
+const (
+	maxSubscriptions     = 10_000
+	maxSubscriptionBytes = 1 << 20
+)
+
+// check refuses filters that would cost more to keep than anybody needs.
+func (f Filter) check() error {
+	n, size := len(f.URIs)+len(f.TaskIDs), 0
+	if n > maxSubscriptions {
+		return invalidParams("too many subscriptions: at most %d", maxSubscriptions)
+	}
+	for _, list := range [][]string{f.URIs, f.TaskIDs} {
+		for _, s := range list {
+			size += len(s)
+		}
+	}
+	if size > maxSubscriptionBytes {
+		return invalidParams("the subscriptions are too long: at most %d bytes together", maxSubscriptionBytes)
+	}
+	return nil
+}
 
 // relisten opens a listening for uris and the lists, then ends the one before.
 // The caller holds subscribing.
@@ -152,11 +176,9 @@ func (c *Channel) relisten(ctx context.Context, s *Session, uris []string) error
 	if err != nil {
 		return err
 	}
-	for _, uri := range uris {
-		if !slices.Contains(granted.URIs, uri) {
-			stop()
-			return invalidParams("resource cannot be subscribed to: %s", uri)
-		}
+	if uri, ok := firstMissing(uris, granted.URIs); ok {
+		stop()
+		return invalidParams("resource cannot be subscribed to: %s", uri)
 	}
 	c.mu.Lock()
 	old := c.stop
@@ -169,6 +191,24 @@ func (c *Channel) relisten(ctx context.Context, s *Session, uris []string) error
 		old()
 	}
 	return nil
+}
+
+// firstMissing returns the first of asked that is not in granted. There may be
+// many, most often the same in the same order.
+func firstMissing(asked, granted []string) (uri string, ok bool) {
+	if slices.Equal(asked, granted) {
+		return "", false
+	}
+	have := make(map[string]struct{}, len(granted))
+	for _, uri := range granted {
+		have[uri] = struct{}{}
+	}
+	for _, uri := range asked {
+		if _, ok := have[uri]; !ok {
+			return uri, true
+		}
+	}
+	return "", false
 }
 
 // listenTo is the listener's Listen whose panic is an error, for callers that

@@ -192,7 +192,7 @@ func (w *runningTask) next() (*openQuestion, <-chan struct{}) {
 // question is still to be asked.
 func (w *runningTask) put(ctx context.Context, x *Exchange, q *openQuestion) error {
 	raw, err := w.request(ctx, x, q)
-	var gone *wayGone
+	var gone *wayGoneError
 	w.mu.Lock()
 	switch open := slices.Contains(w.open, q); {
 	case errors.As(err, &gone):
@@ -211,10 +211,10 @@ func (w *runningTask) put(ctx context.Context, x *Exchange, q *openQuestion) err
 	return nil
 }
 
-// A wayGone says that a question did not reach the client or its answer us.
-type wayGone struct{ err error }
+// A wayGoneError says that a question did not reach the client or its answer us.
+type wayGoneError struct{ err error }
 
-func (e *wayGone) Error() string { return e.err.Error() }
+func (e *wayGoneError) Error() string { return e.err.Error() }
 
 // request sends a question in the shape of the client's revision and returns
 // the answer in that of the newest.
@@ -226,7 +226,7 @@ func (w *runningTask) request(ctx context.Context, x *Exchange, q *openQuestion)
 	}
 	answer, err := x.Peer.Call(ctx, f.Method, f.Body)
 	if err != nil {
-		return nil, &wayGone{err}
+		return nil, &wayGoneError{err}
 	}
 	if err := answer.Err(); err != nil {
 		return nil, err

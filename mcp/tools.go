@@ -111,11 +111,31 @@ type tool struct {
 //   - string, Content and []Content become content;
 //   - anything else becomes structured content, and text for old clients.
 //
-// It panics when the types or schemas cannot work: that is a bug in the caller.
+// Fields are described by their json tag and a jsonschema tag, which is either
+// a description or a list of items separated by commas:
+//
+//	Sort  string `json:"sort" jsonschema:"enum=asc|desc,default=asc"`
+//	Limit int    `json:"limit" jsonschema:"minimum=1,maximum=100,default=10,description=how many, at most"`
+//
+// The items are title, default, enum and examples (values separated by "|", or
+// one JSON array), minimum, maximum, exclusiveMinimum, exclusiveMaximum,
+// multipleOf, minLength, maxLength, pattern (RE2), format, minItems, maxItems,
+// uniqueItems, minProperties, maxProperties, deprecated, x-mcp-header (the N of
+// the header Mcp-Param-N that mirrors the argument) and, always last, description.
+// A field is required unless it is a pointer, has omitempty or omitzero, or has
+// a default. Unknown arguments are refused, a nil slice in Out is an empty
+// array, and integers are exact.
+//
+// AddTool panics when the types, tags or schemas cannot work: that is a bug in
+// the caller. [Server.AddTool] returns an error instead, for schemas that come
+// from elsewhere.
 func AddTool[In, Out any](s *Server, t *Tool, h func(ctx context.Context, r *ToolRequest, in In) (Out, error)) {
 	c := *t
 	if c.InputSchema == nil {
 		c.InputSchema = mustInfer(c.Name, reflect.TypeFor[In](), false)
+		if kind := rawjson.Get(c.InputSchema, "type"); kind != nil && string(kind) != `"object"` {
+			panic(fmt.Sprintf("mcp: AddTool %s: arguments are an object, and %s is none", c.Name, reflect.TypeFor[In]()))
+		}
 	}
 	structured := isStructured(reflect.TypeFor[Out]())
 	if c.OutputSchema == nil && structured {
@@ -186,6 +206,9 @@ func (s *Server) AddTool(t *Tool, h ToolHandler) error {
 	c := &tool{Tool: *t, handler: h}
 	if c.Name == "" || len(c.Name) > 256 {
 		return errors.New("a tool's name has 1 to 256 bytes")
+	}
+	if h == nil {
+		return errors.New("a tool has a handler")
 	}
 	if c.InputSchema == nil {
 		c.InputSchema = JSON(`{"type":"object"}`)

@@ -146,7 +146,7 @@ func wrapped(raw []byte) []byte {
 
 // ReadResource reads a resource.
 func (c *Client) ReadResource(ctx context.Context, uri string) ([]ResourceContents, error) {
-	raw, err := c.cached(ctx, "resources/read", rawjson.Set(emptyObject, quote(uri), "uri"))
+	raw, err := c.cached(ctx, &call{method: "resources/read", params: rawjson.Set(emptyObject, quote(uri), "uri")})
 	if err != nil {
 		return nil, err
 	}
@@ -283,25 +283,17 @@ func (c *Client) list(ctx context.Context, method, member string) iter.Seq2[[]by
 		var params []byte
 		var seen []string
 		for {
-			raw, err := c.cached(ctx, method, params)
-			if err != nil {
+			k := &call{method: method, params: params, list: member}
+			if _, err := c.cached(ctx, k); err != nil {
 				yield(nil, err)
 				return
 			}
-			var items, next []byte
-			for m := rawjson.Object(raw); m.Next(); { // one pass: pages are long
-				switch {
-				case m.KeyIs(member):
-					items = m.Value()
-				case m.KeyIs("nextCursor"):
-					next = m.Value()
-				}
-			}
-			for v := rawjson.Array(items); v.Next(); {
+			for v := rawjson.Array(k.items); v.Next(); {
 				if !yield(v.Value(), nil) {
 					return
 				}
 			}
+			next := k.next
 			if next == nil || string(next) == "null" {
 				return
 			}

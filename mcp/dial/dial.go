@@ -85,8 +85,12 @@ func byEntry(e *Entry) (mcp.Transport, error) {
 	switch {
 	case e.Command != "" && e.URL != "":
 		return nil, errors.New("dial: an entry has a command or a URL, not both")
+	case e.Command != "" && e.Type != "" && e.Type != "stdio" && e.Type != "classic":
+		return nil, fmt.Errorf("dial: an entry with a command has the type stdio or classic, not %q", e.Type)
 	case e.Command != "":
 		return byCommand(e)
+	case e.Type == "stdio":
+		return nil, errors.New("dial: an entry of the type stdio needs a command")
 	case e.URL == "":
 		return nil, errors.New("dial: an entry needs a command or a URL")
 	}

@@ -71,7 +71,7 @@ func TestEveryKindOfTarget(t *testing.T) {
 	t.Cleanup(func() { _ = ws.Close() })
 	web, events, socket := serve(t, h), serve(t, old), strings.Replace(serve(t, ws), "http:", "ws:", 1)
 	t.Setenv(serveEnv, "") // so that only what is given reaches the child
-	command := dial.Entry{Command: self, Env: map[string]string{serveEnv: "1"}}
+	command := dial.Entry{Command: self, Env: map[string]string{serveEnv: "1", "GORACE": "atexit_sleep_ms=0"}}
 	classic := command
 	classic.Type = "classic"
 	for name, target := range map[string]any{

@@ -1,5 +1,7 @@
 // Package host holds the connections of an application that uses several MCP
-// servers: it connects, watches, reconnects and closes them together.
+// servers: it connects, watches, reconnects and closes them together. What was
+// asked of a connection, its subscriptions and its log level, is asked of the one
+// that replaces it.
 package host
 
 import (
@@ -149,7 +151,10 @@ func (h *Host) Remove(name string) error {
 }
 
 // Client returns the connection to a server, waiting for it as long as ctx
-// allows.
+// allows. The error wraps the cause of ctx and, when there was one, that of the
+// last failure: a program that is missing or a server that refuses is tried
+// again like any other. Ask for it anew for each use and do not close it: a
+// client that a reconnection has replaced is closed.
 func (h *Host) Client(ctx context.Context, name string) (*mcp.Client, error) {
 	h.mu.Lock()
 	s, ok := h.servers[name]
@@ -170,7 +175,10 @@ func (h *Host) Client(ctx context.Context, name string) (*mcp.Client, error) {
 		select {
 		case <-change:
 		case <-ctx.Done():
-			return nil, fmt.Errorf("host: %s is %s: %w", name, status.State, errors.Join(context.Cause(ctx), status.Err))
+			if status.Err == nil {
+				return nil, fmt.Errorf("host: %s is %s: %w", name, status.State, context.Cause(ctx))
+			}
+			return nil, fmt.Errorf("host: %s is %s: %w: %w", name, status.State, context.Cause(ctx), status.Err)
 		}
 	}
 }
@@ -208,12 +216,18 @@ func (h *Host) Close() error {
 func (s *server) run(ctx context.Context) {
 	defer close(s.done)
 	defer s.set(Closed, nil, nil)
+	var before wishes
 	for ctx.Err() == nil {
 		s.set(Connecting, nil, s.status.Err)
 		c, err := s.connect(ctx)
 		if err == nil {
-			s.set(Ready, c, nil)
-			err = s.watch(ctx, c)
+			if s.restore(ctx, c, before) {
+				s.set(Ready, c, nil)
+				err = s.watch(ctx, c)
+				before.learn(c)
+			} else {
+				err = c.Err()
+			}
 			s.set(Waiting, nil, err)
 			_ = c.Close() // it is why we are here
 		}
@@ -232,6 +246,36 @@ func (s *server) connect(ctx context.Context) (*mcp.Client, error) {
 		f(s.name, &o)
 	}
 	return dial.Server(ctx, s.target, &o)
+}
+
+// wishes are what users of a connection have asked it for, and want of the next
+// one too.
+type wishes struct {
+	level    mcp.LogLevel
+	hasLevel bool
+	uris     []string // subscribed to
+}
+
+// learn takes over the wishes of a connection that has served.
+func (w *wishes) learn(c *mcp.Client) {
+	w.level, w.hasLevel = c.LogLevel()
+	w.uris = c.Subscriptions()
+}
+
+// restore asks a new connection for what was wanted of the one before, and
+// reports whether it still stands.
+func (s *server) restore(ctx context.Context, c *mcp.Client, w wishes) bool {
+	if w.hasLevel {
+		if err := c.SetLogLevel(ctx, w.level); err != nil {
+			s.host.opts.Logger.Warn("log level was not restored", "server", s.name, "error", err)
+		}
+	}
+	for _, uri := range w.uris {
+		if err := c.Subscribe(ctx, uri); err != nil {
+			s.host.opts.Logger.Warn("subscription was not restored", "server", s.name, "uri", uri, "error", err)
+		}
+	}
+	return c.Err() == nil
 }
 
 // watch returns why the connection is not good any more.

@@ -18,6 +18,7 @@ import (
 	"mcpv/mcp/dial"
 	"mcpv/mcp/host"
 	"mcpv/mcp/stdio"
+	"mcpv/revision"
 )
 
 const serveEnv = "HOST_TEST_SERVE"
@@ -83,7 +84,7 @@ func TestKilledServerComesBack(t *testing.T) {
 		}
 	}})
 	defer h.Close()
-	if err := h.Add("child", dial.Entry{Command: self, Env: map[string]string{serveEnv: "1"}}); err != nil {
+	if err := h.Add("child", dial.Entry{Command: self, Env: map[string]string{serveEnv: "1", "GORACE": "atexit_sleep_ms=0"}}); err != nil {
 		t.Fatal(err)
 	}
 	<-ready
@@ -206,4 +207,72 @@ func TestSilentServerIsReplaced(t *testing.T) {
 			t.Errorf("noticed after %v", d)
 		}
 	})
+}
+
+// dropping is a transport whose links a test can end.
+type dropping struct {
+	mcp.Transport
+	links chan mcp.Link
+}
+
+func (d *dropping) Connect(ctx context.Context, in mcp.Receiver) (mcp.Link, error) {
+	l, err := d.Transport.Connect(ctx, in)
+	if err == nil {
+		d.links <- l
+	}
+	return l, err
+}
+
+// Subscriptions and the log level belong to the server, not to one connection to
+// it, in both eras.
+func TestWishesSurviveReconnects(t *testing.T) {
+	for _, r := range []*revision.Revision{revision.Latest(), revision.LatestLegacy()} {
+		synctest.Test(t, func(t *testing.T) {
+			s := mcp.NewServer(mcp.Implementation{Name: "s", Version: "1"}, &mcp.ServerOptions{Revisions: []*revision.Revision{r}})
+			s.AddResource(&mcp.Resource{URI: "x://y", Name: "y"}, func(context.Context, *mcp.ResourceRequest) ([]mcp.ResourceContents, error) {
+				return nil, nil
+			})
+			mcp.AddTool(s, &mcp.Tool{Name: "log"}, func(ctx context.Context, r *mcp.ToolRequest, _ struct{}) (string, error) {
+				r.Log(ctx, mcp.LogInfo, "", "too much")
+				r.Log(ctx, mcp.LogError, "", "enough")
+				return "", nil
+			})
+			updated, logged := make(chan string, 8), make(chan *mcp.LogMessage, 8)
+			h := host.New(&host.Options{Health: -1, Client: mcp.ClientOptions{
+				OnResourceUpdated: func(uri string) { updated <- uri },
+				OnLog:             func(m *mcp.LogMessage) { logged <- m },
+			}})
+			defer h.Close()
+			target := &dropping{mcp.InProcess(s), make(chan mcp.Link, 8)}
+			if err := h.Add("s", target); err != nil {
+				t.Fatal(err)
+			}
+			first, err := h.Client(t.Context(), "s")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := errors.Join(first.Subscribe(t.Context(), "x://y"), first.SetLogLevel(t.Context(), mcp.LogError)); err != nil {
+				t.Fatal(err)
+			}
+			if err := (<-target.links).Close(); err != nil {
+				t.Fatal(err)
+			}
+			<-first.Done()
+			synctest.Wait()
+			second, err := h.Client(t.Context(), "s")
+			if err != nil || second == first {
+				t.Fatalf("%v, the same client: %t", err, second == first)
+			}
+			s.ResourceUpdated("x://y")
+			if got := <-updated; got != "x://y" {
+				t.Errorf("%s: updated %s", r, got)
+			}
+			if _, err := second.CallTool(t.Context(), &mcp.ToolCall{Name: "log"}); err != nil {
+				t.Error(err)
+			}
+			if m := <-logged; string(m.Data) != `"enough"` {
+				t.Errorf("%s: logged %s", r, m.Data)
+			}
+		})
+	}
 }

@@ -66,7 +66,10 @@ func subprocess(t *testing.T, r *revision.Revision, f stdio.Framing) mcp.Transpo
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &stdio.Command{Path: self, Env: map[string]string{serveEnv: r.Name}, Framing: f, Stderr: os.Stderr}
+	return &stdio.Command{Path: self, Env: map[string]string{
+		serveEnv: r.Name,
+		"GORACE": "atexit_sleep_ms=0", // the race detector sleeps for a second at every exit otherwise
+	}, Framing: f, Stderr: os.Stderr}
 }
 
 // TestTable runs every feature for every client dialect, server dialect and

@@ -15,6 +15,7 @@ import (
 
 	"mcpv/internal/eventstream"
 	"mcpv/jsonrpc"
+	"mcpv/mcp"
 )
 
 const (
@@ -42,17 +43,6 @@ type DialOptions struct {
 	MaxEvent int
 }
 
-// A StatusError is an answer with a status that refuses the request.
-type StatusError struct {
-	Status int
-	Header http.Header
-	Body   []byte // the first 8 KiB
-}
-
-func (e *StatusError) Error() string {
-	return fmt.Sprintf("sse: server answered %d %s", e.Status, http.StatusText(e.Status))
-}
-
 // A Stream is the client's side. It implements jsonrpc.Stream.
 type Stream struct {
 	client   *http.Client
@@ -69,7 +59,7 @@ type Stream struct {
 var _ jsonrpc.Stream = (*Stream)(nil)
 
 // Dial opens the stream at rawURL and waits for the endpoint event. ctx bounds
-// that, not the stream. A status other than 200 is a *StatusError. opts may be
+// that, not the stream. A status other than 200 is a *mcp.HTTPError. opts may be
 // nil.
 func Dial(ctx context.Context, rawURL string, opts *DialOptions) (*Stream, error) {
 	if opts == nil {
@@ -126,7 +116,7 @@ func (s *Stream) connect(rawURL string, maxEvent int) error {
 	req.Header = s.header.Clone()
 	req.Header.Set("Accept", eventstream.ContentType)
 	req.Header.Set("Cache-Control", "no-cache")
-	resp, err := s.client.Do(req)
+	resp, err := s.client.Do(req) //nolint:bodyclose // the stream is the body, and closes it
 	if err != nil {
 		return s.cause(err)
 	}
@@ -209,7 +199,7 @@ func (s *Stream) Read() ([]byte, error) {
 }
 
 // Write implements jsonrpc.Stream: one POST a frame, each after the answer to
-// the one before. A refusal is a *StatusError, after which the stream can still
+// the one before. A refusal is a *mcp.HTTPError, after which the stream can still
 // be used; the frames behind the refused one are not sent.
 func (s *Stream) Write(frames ...[]byte) error {
 	for _, f := range frames {
@@ -263,5 +253,5 @@ func (s *Stream) cause(err error) error {
 
 func statusError(resp *http.Response) error {
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxStatusBody))
-	return &StatusError{Status: resp.StatusCode, Header: resp.Header, Body: body}
+	return fmt.Errorf("sse: %w", &mcp.HTTPError{Status: resp.StatusCode, Header: resp.Header, Body: body})
 }

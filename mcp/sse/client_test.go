@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"mcpv/jsonrpc"
+	"mcpv/mcp"
 	"mcpv/mcp/sse"
 )
 
@@ -66,7 +67,7 @@ func TestDialRefusesAnswers(t *testing.T) {
 	opts := &sse.DialOptions{HTTPClient: srv.Client()}
 	for path, want := range map[string]int{"/auth": 401, "/away": 307, "/loop": 302, "/none": 404} {
 		_, err := sse.Dial(t.Context(), srv.URL+path, opts)
-		var status *sse.StatusError
+		var status *mcp.HTTPError
 		if !errors.As(err, &status) || status.Status != want {
 			t.Errorf("%s: got %v", path, err)
 			continue
@@ -74,7 +75,7 @@ func TestDialRefusesAnswers(t *testing.T) {
 		if len(status.Body) > 8<<10 {
 			t.Errorf("%s: %d bytes of body", path, len(status.Body))
 		}
-		if path == "/auth" && status.Header.Get("WWW-Authenticate") != "Bearer" {
+		if path == "/auth" && http.Header(status.Header).Get("WWW-Authenticate") != "Bearer" {
 			t.Error("headers lost")
 		}
 	}
@@ -174,9 +175,9 @@ func TestPost(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	var status *sse.StatusError
+	var status *mcp.HTTPError
 	err = s.Write([]byte("a"), []byte("bad"), []byte("never"))
-	if !errors.As(err, &status) || status.Status != 429 || status.Header.Get("Retry-After") != "7" || string(status.Body) != "busy\n" {
+	if !errors.As(err, &status) || status.Status != 429 || http.Header(status.Header).Get("Retry-After") != "7" || string(status.Body) != "busy\n" {
 		t.Errorf("got %v", err)
 	}
 	if err := s.Write([]byte("moved")); !errors.As(err, &status) || status.Status != 303 {

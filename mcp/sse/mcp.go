@@ -2,7 +2,6 @@ package sse
 
 import (
 	"context"
-	"errors"
 	"net/http"
 
 	"mcpv/jsonrpc"
@@ -32,10 +31,6 @@ type Transport struct {
 // Connect opens the event stream.
 func (t *Transport) Connect(ctx context.Context, in mcp.Receiver) (mcp.Link, error) {
 	s, err := Dial(ctx, t.URL, &t.Options)
-	var status *StatusError
-	if errors.As(err, &status) {
-		return nil, &mcp.HTTPError{Status: status.Status, Header: status.Header, Body: status.Body}
-	}
 	if err != nil {
 		return nil, err
 	}

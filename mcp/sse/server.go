@@ -96,6 +96,11 @@ func (h *Handler) owner(r *http.Request) string {
 
 // ServeHTTP implements http.Handler. For a GET it returns when Serve has.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.ContentLength != 0 {
+		// Also for what is refused without a look at the body: net/http reads
+		// the rest of it before it answers.
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTimeout))
+	}
 	if err := h.guard().Check(r); err != nil {
 		http.Error(w, err.Error(), http.StatusForbidden)
 		return
@@ -113,6 +118,10 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // open serves one stream from its first event to its end.
 func (h *Handler) open(w http.ResponseWriter, r *http.Request) {
+	if r.ContentLength != 0 {
+		http.Error(w, "a GET has no body", http.StatusBadRequest)
+		return
+	}
 	if !acceptsStream(r.Header) {
 		http.Error(w, "the answer is "+eventstream.ContentType, http.StatusNotAcceptable)
 		return
@@ -185,7 +194,6 @@ func (h *Handler) post(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "content encoding is not supported", http.StatusUnsupportedMediaType)
 		return
 	}
-	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTimeout))
 	err := s.receive(http.MaxBytesReader(w, r.Body, s.bodyLimit), r.ContentLength)
 	var tooLarge *http.MaxBytesError
 	switch {

@@ -15,6 +15,7 @@ import (
 
 	"mcpv/internal/eventstream"
 	"mcpv/jsonrpc"
+	"mcpv/mcp"
 	"mcpv/mcp/sse"
 )
 
@@ -398,7 +399,7 @@ func TestHandlerClose(t *testing.T) {
 			t.Errorf("client: %v", err)
 		}
 	}
-	var status *sse.StatusError
+	var status *mcp.HTTPError
 	if _, err := sse.Dial(t.Context(), srv.URL, nil); !errors.As(err, &status) || status.Status != 503 {
 		t.Errorf("after close: %v", err)
 	}

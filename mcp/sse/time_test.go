@@ -128,3 +128,37 @@ func TestCloseUnblocksWrite(t *testing.T) {
 		stop()
 	})
 }
+
+// A body that does not come holds neither the connection nor Close: net/http
+// waits for it before it sends the headers of an answer.
+func TestBodyThatNeverComes(t *testing.T) {
+	for _, head := range []string{
+		"GET / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\n",
+		"POST /?session=none HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\n",
+		"PUT / HTTP/1.1\r\nHost: evil.example\r\nContent-Length: 5\r\n\r\n",
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			h := &sse.Handler{Serve: echo}
+			l := &one{conn: make(chan net.Conn, 1), done: make(chan struct{})}
+			client, server := net.Pipe()
+			l.conn <- server
+			srv := &http.Server{Handler: h}
+			served := make(chan struct{})
+			go func() {
+				defer close(served)
+				srv.Serve(l)
+			}()
+			if _, err := io.WriteString(client, head); err != nil {
+				t.Fatal(err)
+			}
+			client.SetReadDeadline(time.Now().Add(time.Minute))
+			if got, err := io.ReadAll(client); err != nil {
+				t.Errorf("%q: the connection was held: %v, got %q", head, err, got)
+			}
+			h.Close()
+			client.Close()
+			srv.Close()
+			<-served
+		})
+	}
+}

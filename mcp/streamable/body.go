@@ -12,8 +12,18 @@ import (
 	"mcpv/jsonrpc"
 )
 
-// readBody returns the body in a buffer of its own, for frames are kept.
+// readBody returns the body in a buffer of its own, for frames are kept. The
+// deadline of boundBody is lifted with success only: after a failure net/http
+// goes on reading what is left of the body.
 func (h *Handler) readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	body, err := h.readAll(w, r)
+	if err == nil && r.ContentLength != 0 {
+		setReadDeadline(w, time.Time{})
+	}
+	return body, err
+}
+
+func (h *Handler) readAll(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	// Up to here a declared length is worth an allocation; beyond it the bytes
 	// have to come first.
 	const trusted = 64 << 10
@@ -21,9 +31,9 @@ func (h *Handler) readBody(w http.ResponseWriter, r *http.Request) ([]byte, erro
 	if n > h.opts.MaxBody {
 		return nil, &http.MaxBytesError{Limit: h.opts.MaxBody}
 	}
+	p := paced{from: r.Body, w: w}
 	if n < 0 || n > trusted {
-		p := paced{from: r.Body, ctl: http.NewResponseController(w), start: time.Now()}
-		defer p.end()
+		p.start = time.Now()
 		return h.readLong(&p)
 	}
 	body := make([]byte, n)
@@ -37,10 +47,26 @@ func (h *Handler) readBody(w http.ResponseWriter, r *http.Request) ([]byte, erro
 	if got == len(body) {
 		return body, nil
 	}
-	p := paced{from: r.Body, ctl: http.NewResponseController(w), start: time.Now(), got: got}
-	defer p.end()
+	p.start, p.got = time.Now(), got
 	_, err := io.ReadFull(&p, body[got:])
 	return body, err
+}
+
+// boundBody gives a body that has not come yet the time of grace. It is for all
+// requests, those included that are refused without a look at their body:
+// net/http reads what is left of it before it answers.
+func boundBody(w http.ResponseWriter, r *http.Request) {
+	if r.ContentLength != 0 {
+		setReadDeadline(w, time.Now().Add(bodyGrace))
+	}
+}
+
+func setReadDeadline(w http.ResponseWriter, at time.Time) {
+	if d, ok := w.(interface{ SetReadDeadline(time.Time) error }); ok { // saves an allocation
+		_ = d.SetReadDeadline(at)
+		return
+	}
+	_ = http.NewResponseController(w).SetReadDeadline(at) // not every ResponseWriter has deadlines
 }
 
 var longBodies = sync.Pool{New: func() any { return new(bytes.Buffer) }}
@@ -70,7 +96,7 @@ func (h *Handler) readLong(from io.Reader) ([]byte, error) {
 // grace, so that nobody can hold a connection by sending slowly.
 type paced struct {
 	from  io.Reader
-	ctl   *http.ResponseController
+	w     http.ResponseWriter
 	start time.Time
 	got   int
 }
@@ -82,14 +108,11 @@ const (
 
 func (p *paced) Read(b []byte) (int, error) {
 	allowed := bodyGrace + time.Duration(p.got)*time.Second/bodySpeed
-	_ = p.ctl.SetReadDeadline(p.start.Add(allowed)) // not every ResponseWriter has deadlines
+	setReadDeadline(p.w, p.start.Add(allowed))
 	n, err := p.from.Read(b)
 	p.got += n
 	return n, err
 }
-
-// end lifts the deadline: what comes next is the business of net/http.
-func (p *paced) end() { _ = p.ctl.SetReadDeadline(time.Time{}) }
 
 // refuseBody answers what readBody refused. The rest of the body is not worth
 // reading.

@@ -144,7 +144,7 @@ func (c *clientCall) follow(body io.Reader, at *clientCursor) (*jsonrpc.Message,
 
 func (c *clientCall) broken(cause error) error {
 	if c.bad != nil {
-		return fmt.Errorf("%w, and held a frame that is no message: %v", ErrStreamBroken, c.bad)
+		return fmt.Errorf("%w, and held a frame that is no message: %v", ErrStreamBroken, c.bad) //nolint:errorlint // an error of the parser, not of the server
 	}
 	if cause == io.EOF {
 		return ErrStreamBroken
@@ -245,7 +245,7 @@ func (c *clientCall) unreadable(frame []byte, err error) error {
 	if id, ok := jsonrpc.ParseID(rawjson.Get(frame, "id")); !ok || id != c.message.ID() || rawjson.Get(frame, "method") != nil {
 		return nil
 	}
-	return fmt.Errorf("response is no message: %v", err) // an error of the parser, not of the server
+	return fmt.Errorf("response is no message: %v", err) //nolint:errorlint // an error of the parser, not of the server
 }
 
 // finish lets the server end the stream behind the caller's back, so that the

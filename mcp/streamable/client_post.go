@@ -212,7 +212,7 @@ func (c *clientCall) json(resp *http.Response) (*jsonrpc.Message, error) {
 		err = errNoResponse
 	}
 	e := &mcp.HTTPError{Status: resp.StatusCode, Header: resp.Header, Body: body[:min(len(body), clientErrorBody)]}
-	return nil, fmt.Errorf("%v: %w", err, e) // the parser's error is no error of the server: it is not wrapped
+	return nil, fmt.Errorf("%v: %w", err, e) //nolint:errorlint // the parser's error is no error of the server
 }
 
 func (c *clientCall) single(body []byte) (*jsonrpc.Message, error) {

@@ -32,7 +32,7 @@ type clientWorld struct {
 	taken []clientTaken
 	dials int
 
-	handlers sync.WaitGroup // time stands still when the test has returned
+	conns sync.WaitGroup // time stands still when the test has returned
 }
 
 // clientSeen is a request as the server got it.
@@ -90,7 +90,7 @@ func clientTest(t *testing.T, serve http.HandlerFunc, edit func(*streamable.Tran
 	synctest.Test(t, func(t *testing.T) {
 		w := &clientWorld{t: t}
 		pipes := &clientPipes{conns: make(chan net.Conn), done: make(chan struct{})}
-		server := &http.Server{Handler: w.record(serve)}
+		server := &http.Server{Handler: w.record(serve), ConnState: w.count}
 		served := make(chan struct{})
 		go func() { defer close(served); _ = server.Serve(pipes) }()
 		rt := &http.Transport{MaxIdleConnsPerHost: 8, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
@@ -112,17 +112,25 @@ func clientTest(t *testing.T, serve http.HandlerFunc, edit func(*streamable.Tran
 			_ = link.Close()
 			_ = server.Close()
 			<-served
-			w.handlers.Wait()
+			w.conns.Wait()
 			rt.CloseIdleConnections()
 		}()
 		test(w)
 	})
 }
 
+// count has conns wait for the goroutines of the server.
+func (w *clientWorld) count(_ net.Conn, s http.ConnState) {
+	switch s {
+	case http.StateNew:
+		w.conns.Add(1)
+	case http.StateClosed, http.StateHijacked:
+		w.conns.Done()
+	}
+}
+
 func (w *clientWorld) record(serve http.HandlerFunc) http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-		w.handlers.Add(1)
-		defer w.handlers.Done()
 		body, _ := io.ReadAll(r.Body)
 		rpc, _ := rawjson.String(rawjson.Get(body, "method"))
 		w.mu.Lock()

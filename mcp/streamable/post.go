@@ -170,6 +170,7 @@ func (h *Handler) classic(x *exchange, takes acceptance) {
 		return
 	}
 	eventHeaders(x.w.Header())
+	setWriteDeadline(x.w, len(answer.Bytes()))
 	x.w.WriteHeader(http.StatusOK)
 	_, _ = x.w.Write(eventstream.Append(nil, eventstream.Event{Data: answer.Bytes()})) // who is gone needs no answer
 }

@@ -30,6 +30,7 @@ func writeBody(w http.ResponseWriter, status int, body []byte) {
 	h["Content-Type"] = jsonTypeValue
 	if len(body) > fits {
 		h["Content-Length"] = []string{strconv.Itoa(len(body))}
+		setWriteDeadline(w, len(body)) // shorter ones fit into buffers, and nobody waits for the client
 	}
 	if status != http.StatusOK {
 		w.WriteHeader(status)
@@ -226,6 +227,13 @@ const (
 	writeTimeout = 30 * time.Second
 	slowest      = 64 << 10
 )
+
+// setWriteDeadline bounds the time for n bytes, so that a client which does not
+// read cannot hold them for ever. net/http lifts the deadline after the answer.
+func setWriteDeadline(w http.ResponseWriter, n int) {
+	at := time.Now().Add(writeTimeout + time.Duration(n/slowest)*time.Second)
+	_ = http.NewResponseController(w).SetWriteDeadline(at) // not every ResponseWriter has deadlines
+}
 
 // An eventWriter writes events to one connection, each flushed, with comments
 // when there are none. Its first error is its last word.

@@ -114,14 +114,7 @@ func (st *stream) offer(frame []byte) bool {
 
 func (st *stream) add(frame []byte) {
 	st.seq++
-	select {
-	case <-st.session.gone: // forgotten already
-	default:
-		h := st.session.handler
-		if err := h.opts.Events.Append(st.session.id, st.id, st.seq, frame); err != nil {
-			h.log().Warn("event cannot be kept for resumption", "error", err)
-		}
-	}
+	st.keep(frame)
 	switch {
 	case st.out != nil:
 		if st.out.send(eventstream.Event{ID: st.eventID(st.seq), HasID: true, Data: frame}) != nil {
@@ -136,6 +129,25 @@ func (st *stream) add(frame []byte) {
 	}
 }
 
+// keep puts the event into the store, unless the session has ended. When it
+// ends meanwhile, what its end has forgotten is forgotten once more.
+func (st *stream) keep(frame []byte) {
+	s := st.session
+	select {
+	case <-s.gone:
+		return
+	default:
+	}
+	if err := s.handler.opts.Events.Append(s.id, st.id, st.seq, frame); err != nil {
+		s.handler.log().Warn("event cannot be kept for resumption", "error", err)
+	}
+	select {
+	case <-s.gone:
+		s.handler.opts.Events.Forget(s.id)
+	default:
+	}
+}
+
 func (f *follower) tell() {
 	if f == nil {
 		return
@@ -144,13 +156,6 @@ func (f *follower) tell() {
 	case f.wake <- struct{}{}:
 	default:
 	}
-}
-
-// settle waits until nobody is adding an event.
-func (st *stream) settle() {
-	st.mu.Lock()
-	defer st.mu.Unlock()
-	st.follower.tell()
 }
 
 // hangUp ends the connection that carries the stream, if there is one.

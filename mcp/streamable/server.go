@@ -140,6 +140,7 @@ func (h *Handler) Sessions() int { return h.sessions.len() }
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.open.Add(1)
 	defer h.leave(r)
+	boundBody(w, r)
 	if err := h.guard.Check(r); err != nil {
 		refuse(w, http.StatusForbidden, jsonrpc.ID{}, jsonrpc.NewError(jsonrpc.CodeInvalidRequest, err.Error()))
 		return

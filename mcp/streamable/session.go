@@ -193,7 +193,8 @@ func (s *session) visited() bool {
 }
 
 // close ends the session: requests are cancelled, calls fail, streams end, and
-// what was kept for resumption is forgotten.
+// what was kept for resumption is forgotten. It waits for nobody: a stream may
+// be held up by a client that does not read.
 func (s *session) close() {
 	s.mu.Lock()
 	if s.ended {
@@ -202,19 +203,9 @@ func (s *session) close() {
 	}
 	s.ended = true
 	close(s.gone)
-	live := make([]*stream, 0, len(s.streams)+1)
-	for _, st := range s.streams {
-		live = append(live, st)
-	}
-	if s.alone != nil {
-		live = append(live, s.alone)
-	}
 	s.pending = nil
 	s.mu.Unlock()
 	s.channel.Close()
-	for _, st := range live {
-		st.settle()
-	}
 	s.handler.opts.Events.Forget(s.id)
 }
 

@@ -115,7 +115,8 @@ func (m *memoryStore) dropOldest(s *memorySession) {
 	st.first++
 }
 
-// dropStream forgets the oldest stream. Its entries in order stay behind, empty.
+// dropStream forgets the oldest stream. Of its entries in order those that are
+// in front go with it; the others follow when what is before them is dropped.
 func (m *memoryStore) dropStream(s *memorySession) {
 	name := s.known[0]
 	s.known = s.known[1:]
@@ -125,6 +126,9 @@ func (m *memoryStore) dropStream(s *memorySession) {
 		m.grow(s, -len(f)-eventCost)
 	}
 	st.frames = nil
+	for len(s.order) > 0 && len(s.order[0].frames) == 0 {
+		m.dropOldest(s)
+	}
 }
 
 func (m *memoryStore) After(session, stream string, seq int64) (frames [][]byte, first int64, err error) {

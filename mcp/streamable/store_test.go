@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -75,4 +76,34 @@ func TestMemoryStore(t *testing.T) {
 	if _, _, err := s.After("u", "many0", 0); !errors.Is(err, streamable.ErrNoStream) {
 		t.Errorf("streams are not bounded: %v", err)
 	}
+}
+
+// A session that makes streams without end keeps what the store remembers of
+// them bounded, and not their traces either.
+func TestStoreForgetsStreams(t *testing.T) {
+	s := streamable.NewMemoryStore(0, 0)
+	heap := func() int64 {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapAlloc)
+	}
+	frame := []byte("x")
+	fill := func(from, to int) {
+		for i := from; i < to; i++ {
+			if err := s.Append("session", fmt.Sprint("stream", i), 1, frame); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	fill(0, 5_000)
+	before := heap()
+	fill(5_000, 200_000)
+	if grown := heap() - before; grown > 4<<20 {
+		t.Errorf("the store has grown by %d bytes", grown)
+	}
+	if got := after(t, s, "session", "stream199999", 0); got != "1: x" {
+		t.Errorf("the newest stream has %q", got)
+	}
+	runtime.KeepAlive(s)
 }

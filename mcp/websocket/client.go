@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/coder/websocket"
+
+	"mcpv/mcp"
 )
 
 // DialOptions are the options of a client. The zero value works.
@@ -27,19 +29,8 @@ type DialOptions struct {
 	PingInterval time.Duration
 }
 
-// A StatusError is the server's refusal of the handshake.
-type StatusError struct {
-	Status int
-	Header http.Header
-	Body   []byte // the first KiB
-}
-
-func (e *StatusError) Error() string {
-	return fmt.Sprintf("websocket: handshake answered with %d %s", e.Status, http.StatusText(e.Status))
-}
-
 // Dial connects to a ws, wss, http or https URL. ctx bounds the handshake, not
-// the stream. An answer other than 101 is a *StatusError. opts may be nil.
+// the stream. An answer other than 101 is a *mcp.HTTPError. opts may be nil.
 func Dial(ctx context.Context, url string, opts *DialOptions) (*Stream, error) {
 	if opts == nil {
 		opts = &DialOptions{}
@@ -53,7 +44,7 @@ func Dial(ctx context.Context, url string, opts *DialOptions) (*Stream, error) {
 	}
 	wire := &wireTransport{base: client.Transport}
 	client.Transport = wire
-	conn, resp, err := websocket.Dial(ctx, url, &websocket.DialOptions{
+	conn, resp, err := websocket.Dial(ctx, url, &websocket.DialOptions{ //nolint:bodyclose // the package replaces the body by what it has read of it
 		HTTPClient:   &client,
 		HTTPHeader:   opts.Header,
 		Subprotocols: []string{Subprotocol},
@@ -73,11 +64,11 @@ func Dial(ctx context.Context, url string, opts *DialOptions) (*Stream, error) {
 }
 
 func statusError(resp *http.Response) error {
-	e := &StatusError{Status: resp.StatusCode, Header: resp.Header}
+	e := &mcp.HTTPError{Status: resp.StatusCode, Header: resp.Header}
 	if resp.Body != nil {
 		e.Body, _ = io.ReadAll(io.LimitReader(resp.Body, 1<<10))
 	}
-	return e
+	return fmt.Errorf("websocket: handshake: %w", e)
 }
 
 // wireTransport remembers the connection behind the answer to a handshake.

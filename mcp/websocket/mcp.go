@@ -2,7 +2,6 @@ package websocket
 
 import (
 	"context"
-	"errors"
 
 	"mcpv/jsonrpc"
 	"mcpv/mcp"
@@ -31,10 +30,6 @@ type Transport struct {
 // Connect makes the connection.
 func (t *Transport) Connect(ctx context.Context, in mcp.Receiver) (mcp.Link, error) {
 	s, err := Dial(ctx, t.URL, &t.Options)
-	var status *StatusError
-	if errors.As(err, &status) {
-		return nil, &mcp.HTTPError{Status: status.Status, Header: status.Header, Body: status.Body}
-	}
 	if err != nil {
 		return nil, err
 	}

@@ -15,6 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"mcpv/jsonrpc"
+	"mcpv/mcp"
 	"mcpv/mcp/websocket"
 )
 
@@ -296,11 +297,11 @@ func TestDialErrors(t *testing.T) {
 	defer srv.Close()
 	for path, want := range map[string]int{"/auth": 401, "/loop": 302, "/none": 404} {
 		_, err := websocket.Dial(t.Context(), srv.URL+path, nil)
-		var status *websocket.StatusError
+		var status *mcp.HTTPError
 		if !errors.As(err, &status) || status.Status != want || len(status.Body) > 1<<10 {
 			t.Errorf("%s: got %v", path, err)
 		}
-		if path == "/auth" && status != nil && status.Header.Get("WWW-Authenticate") != "Bearer" {
+		if path == "/auth" && status != nil && http.Header(status.Header).Get("WWW-Authenticate") != "Bearer" {
 			t.Errorf("headers lost: %v", status.Header)
 		}
 	}
@@ -342,7 +343,7 @@ func TestHandlerClose(t *testing.T) {
 			t.Errorf("client: %v", err)
 		}
 	}
-	var status *websocket.StatusError
+	var status *mcp.HTTPError
 	if _, err := websocket.Dial(t.Context(), srv.URL, nil); !errors.As(err, &status) || status.Status != 503 {
 		t.Errorf("after close: %v", err)
 	}
