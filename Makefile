@@ -62,7 +62,7 @@ set -e; listed=$$(go test -list '^Fuzz' ./...); \
 targets=$$(echo "$$listed" | awk '/^Fuzz/ {name[++n] = $$1} /^ok/ {for (i = 1; i <= n; i++) print $$2 ":" name[i]; n = 0}'); \
 for target in $$targets; do \
 	echo "== $$target $(1)"; \
-	go test -run '^$$' -fuzz "^$${target#*:}\$$" -fuzztime $(1) "$${target%%:*}"; \
+	go test -run '^$$' -fuzzminimizetime 10x -fuzz "^$${target#*:}\$$" -fuzztime $(1) "$${target%%:*}"; \
 done; \
 echo "$$(echo "$$targets" | wc -l) fuzz targets, $(1) each, no crash"
 endef

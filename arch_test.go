@@ -45,7 +45,7 @@ var mayImport = map[string]string{
 	"mcp/host":    "mcp mcp/dial revision",
 	"mcp/mcptest": "jsonrpc mcp revision",
 
-	"internal/demo": "jsonrpc mcp mcp/sse mcp/stdio mcp/streamable mcp/websocket revision",
+	"internal/demo": "internal/httpguard jsonrpc mcp mcp/sse mcp/stdio mcp/streamable mcp/websocket revision",
 
 	"cmd/mcpv":           "*",
 	"conformance/client": "*",

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"log"
 	"net"
@@ -26,7 +27,7 @@ func main() {
 	addPrompts(s)
 	addSkills(s)
 
-	l, err := net.Listen("tcp", "localhost:0")
+	l, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", "localhost:0")
 	if err != nil {
 		log.Fatal(err)
 	}

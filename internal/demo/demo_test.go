@@ -6,6 +6,7 @@ import (
 	"errors"
 	"image/png"
 	"net"
+	"net/http"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -264,6 +265,22 @@ func TestServeHTTP(t *testing.T) {
 		}
 		if err := c.Close(); err != nil {
 			t.Errorf("%s: close: %v", name, err)
+		}
+	}
+	for host, want := range map[string]int{"": http.StatusOK, "evil.example": http.StatusForbidden} {
+		r, err := http.NewRequest(http.MethodGet, base+"/", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Host = host
+		r.Close = true
+		resp, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if resp.StatusCode != want {
+			t.Errorf("the page for host %q: %s", host, resp.Status)
 		}
 	}
 	cancel()

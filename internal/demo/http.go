@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"mcpv/internal/httpguard"
 	"mcpv/mcp"
 	"mcpv/mcp/sse"
 	"mcpv/mcp/streamable"
@@ -33,13 +34,14 @@ func ServeHTTP(ctx context.Context, l net.Listener, h mcp.Handler, hosts []strin
 	mux.Handle("/mcp", main)
 	mux.Handle("/sse", old)
 	mux.Handle("/ws", ws)
-	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) {
+	guard := &httpguard.Guard{Hosts: hosts}
+	mux.Handle("GET /{$}", guard.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		_, _ = io.WriteString(w, HowToHTTP(l.Addr().String())) // a browser that is gone needs no page
-	})
+	})))
 	server := &http.Server{
-		Handler: mux,
+		Handler: boundBodies(mux),
 		// Streams live long, so only what comes before them has a limit here:
 		// the transports bound bodies and writes themselves.
 		ReadHeaderTimeout: 10 * time.Second,
@@ -71,4 +73,19 @@ func ServeHTTP(ctx context.Context, l net.Listener, h mcp.Handler, hosts []strin
 		}
 	}
 	return err
+}
+
+// bodyTimeout is for bodies that no transport reads.
+const bodyTimeout = 10 * time.Second
+
+// boundBodies keeps clients from holding a connection with a body that does not
+// come: net/http waits for it before it answers what nobody serves. Transports
+// set their own deadline when they read.
+func boundBodies(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.ContentLength != 0 {
+			_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTimeout)) // every writer of net/http has deadlines
+		}
+		next.ServeHTTP(w, r)
+	})
 }

@@ -73,7 +73,7 @@ func TestRead(t *testing.T) {
 				"half read": iotest.HalfReader(strings.NewReader(tt.in)),
 			} {
 				got, err := readAll(t, src, 0)
-				if err != tt.err {
+				if !errors.Is(err, tt.err) {
 					t.Errorf("%s: error %v, want %v", kind, err, tt.err)
 				}
 				if d := cmp.Diff(tt.want, got); d != "" {
@@ -125,7 +125,7 @@ func TestLimits(t *testing.T) {
 			if e, err := r.Next(); err != nil || string(e.Data) != "after" || e.Name != "" {
 				t.Fatalf("after: %+v, %v", e, err)
 			}
-			if _, err := r.Next(); err != io.EOF {
+			if _, err := r.Next(); !errors.Is(err, io.EOF) {
 				t.Fatalf("end: %v", err)
 			}
 		})
@@ -133,14 +133,14 @@ func TestLimits(t *testing.T) {
 	t.Run("exactly", func(t *testing.T) {
 		want := strings.Repeat("x", 1000)
 		got, err := readAll(t, strings.NewReader("data: "+want+"\n\n"), 1000)
-		if err != io.EOF || len(got) != 1 || string(got[0].Data) != want {
+		if !errors.Is(err, io.EOF) || len(got) != 1 || string(got[0].Data) != want {
 			t.Errorf("got %d events, %v", len(got), err)
 		}
 	})
 	t.Run("cut while dropping", func(t *testing.T) {
 		r := eventstream.NewReader(strings.NewReader("data: "+strings.Repeat("x", 5000)), 1000)
 		r.Next()
-		if _, err := r.Next(); err != io.ErrUnexpectedEOF {
+		if _, err := r.Next(); !errors.Is(err, io.ErrUnexpectedEOF) {
 			t.Errorf("got %v", err)
 		}
 	})
@@ -150,7 +150,7 @@ func TestLimits(t *testing.T) {
 func TestLongComment(t *testing.T) {
 	in := io.MultiReader(strings.NewReader(":"), io.LimitReader(zeros{}, 4<<20), strings.NewReader("\ndata: a\n\n"))
 	got, err := readAll(t, in, 0)
-	if d := cmp.Diff([]eventstream.Event{data("a")}, got); d != "" || err != io.EOF {
+	if d := cmp.Diff([]eventstream.Event{data("a")}, got); d != "" || !errors.Is(err, io.EOF) {
 		t.Errorf("%v %s", err, d)
 	}
 }

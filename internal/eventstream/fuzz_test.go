@@ -42,11 +42,11 @@ func naive(in string) (all []eventstream.Event) {
 			}
 		case "retry":
 			if value != "" && strings.Trim(value, "0123456789") == "" && len(value) < 12 {
-				var ms time.Duration
+				var ms int64
 				for _, c := range value {
-					ms = ms*10 + time.Duration(c-'0')
+					ms = ms*10 + int64(c-'0')
 				}
-				e.Retry, e.HasRetry = ms*time.Millisecond, true
+				e.Retry, e.HasRetry = time.Duration(ms)*time.Millisecond, true
 			}
 		}
 	}

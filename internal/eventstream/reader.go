@@ -2,6 +2,7 @@ package eventstream
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -115,7 +116,7 @@ func (r *Reader) Next() (Event, error) {
 			}
 		}
 		if err != nil {
-			if _, ok := err.(*LimitError); ok {
+			if limit := (*LimitError)(nil); errors.As(err, &limit) {
 				r.skipEvent = true
 			}
 			return Event{}, r.ended(err, open)
@@ -280,7 +281,7 @@ func (r *Reader) dropEvent() error {
 // have begun one, into io.ErrUnexpectedEOF.
 func (r *Reader) ended(err error, open bool) error {
 	partial := r.pos < r.end && r.buf[r.pos] != ':'
-	if err == io.EOF && (open || partial) {
+	if errors.Is(err, io.EOF) && (open || partial) {
 		return io.ErrUnexpectedEOF
 	}
 	return err

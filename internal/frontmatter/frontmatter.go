@@ -330,7 +330,7 @@ func splitKey(text string) (key, rest string, found bool, err error) {
 		one := &yamlReader{}
 		key, rest, err = one.unquote(text, 0)
 		if err != nil { // a scalar over several lines, perhaps
-			return "", "", false, nil
+			return "", "", false, nil //nolint:nilerr // then it is read again, as one
 		}
 		after := strings.TrimLeft(rest, " \t")
 		if after == "" || after[0] != ':' {

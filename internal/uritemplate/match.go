@@ -146,7 +146,7 @@ func (t *Template) Match(uri string) (Values, bool) {
 		if from < 0 {
 			continue
 		}
-		ok := true
+		var ok bool
 		if g.named {
 			ok = g.readPairs(uri[from:to], found, &prefixes)
 		} else {
