@@ -18,8 +18,8 @@ MODULES = interop bench
 help: ## show this
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' Makefile
 
-run: ## start the demo server on loopback and print how to talk to it
-	go run ./cmd/mcpv demo --http
+run: build ## start the demo server on loopback and print how to talk to it
+	exec bin/mcpv demo --http
 
 build: ## build bin/mcpv
 	go build -trimpath -o bin/mcpv ./cmd/mcpv

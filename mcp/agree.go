@@ -169,25 +169,38 @@ func (c *Client) notModern(ctx context.Context, link Link, r *revision.Revision,
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case errors.As(err, &e) && e.Code == CodeUnsupportedRevision:
-		return fmt.Errorf("%w: the server speaks %s: %w", ErrIncompatible, rawjson.Get(e.Data, "supported"), tryNext(pinned))
+		return &incompatibleError{fmt.Sprintf("the server speaks %s", rawjson.Get(e.Data, "supported")), err, pinned}
 	case errors.As(err, &e) && (e.Code == CodeHeaderMismatch || e.Code == CodeMissingCapability):
 		return err
 	case errors.As(err, &h) && (h.Status >= 500 || h.Status == 401 || h.Status == 403):
 		return err // proves nothing about the revision
 	case errors.As(err, &h), errors.As(err, &e), errors.Is(err, ErrSessionGone):
-		return fmt.Errorf("%w: %s is not spoken (%w): %w", ErrIncompatible, r.Name, err, tryNext(pinned))
+		return &incompatibleError{r.Name + " is not spoken", err, pinned}
 	}
 	return err
 }
 
-func tryNext(pinned bool) error {
-	if pinned {
-		return errPinned
-	}
-	return errTryNext
+// An incompatibleError is an ErrIncompatible with its reason. Unless it is
+// final, another revision is worth a try.
+type incompatibleError struct {
+	reason string
+	cause  error // or nil
+	final  bool
 }
 
-var errPinned = errors.New("and it was asked for")
+func (e *incompatibleError) Error() string {
+	s := ErrIncompatible.Error() + ": " + e.reason
+	if e.cause != nil {
+		s += ": " + e.cause.Error()
+	}
+	return s
+}
+
+func (e *incompatibleError) Is(target error) bool {
+	return target == ErrIncompatible || target == errTryNext && !e.final
+}
+
+func (e *incompatibleError) Unwrap() error { return e.cause }
 
 // discovered settles on the newest revision in common.
 func (c *Client) discovered(a *agreed, result []byte, pinned bool) (*agreed, error) {
@@ -200,7 +213,7 @@ func (c *Client) discovered(a *agreed, result []byte, pinned bool) (*agreed, err
 		}
 	}
 	if best == nil {
-		return nil, fmt.Errorf("%w: the server speaks %s: %w", ErrIncompatible, rawjson.Get(result, "supportedVersions"), tryNext(pinned))
+		return nil, &incompatibleError{fmt.Sprintf("the server speaks %s", rawjson.Get(result, "supportedVersions")), nil, pinned}
 	}
 	a.revision, a.meta = best, c.modernMeta(best)
 	a.link.Agree(best)
@@ -253,7 +266,7 @@ func notSpoken(method string, err error, pinned bool) error {
 	var h *HTTPError
 	if errors.As(err, &e) && (e.Code == jsonrpc.CodeMethodNotFound || e.Code == CodeUnsupportedRevision || rawjson.Get(e.Data, "supported") != nil) ||
 		errors.As(err, &h) && h.Status >= 400 && h.Status < 500 && h.Status != 401 && h.Status != 403 {
-		return fmt.Errorf("%w: %s is not spoken (%w): %w", ErrIncompatible, method, err, tryNext(pinned))
+		return &incompatibleError{method + " is not spoken", err, pinned}
 	}
 	return fmt.Errorf("%s: %w", method, err)
 }

@@ -2,6 +2,7 @@ package sse
 
 import (
 	"context"
+	"crypto/rand"
 	"net/http"
 
 	"mcpv/jsonrpc"
@@ -16,7 +17,7 @@ func NewHandler(h mcp.Handler) *Handler {
 	e := mcp.NewEndpoint(h, nil)
 	return &Handler{
 		Serve: func(ctx context.Context, s jsonrpc.Stream, _ *http.Request) error {
-			return mcp.ServeStream(ctx, h, s, &mcp.StreamOptions{Endpoint: e})
+			return mcp.ServeStream(ctx, h, s, &mcp.StreamOptions{Endpoint: e, SessionID: rand.Text()})
 		},
 		Owner: func(r *http.Request) string { return mcp.PrincipalFrom(r.Context()).Key() },
 	}

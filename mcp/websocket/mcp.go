@@ -2,6 +2,7 @@ package websocket
 
 import (
 	"context"
+	"crypto/rand"
 
 	"mcpv/jsonrpc"
 	"mcpv/mcp"
@@ -13,7 +14,7 @@ import (
 func NewHandler(h mcp.Handler, o *AcceptOptions) *Handler {
 	e := mcp.NewEndpoint(h, nil)
 	w := &Handler{Serve: func(ctx context.Context, s jsonrpc.Stream) error {
-		return mcp.ServeStream(ctx, h, s, &mcp.StreamOptions{Endpoint: e})
+		return mcp.ServeStream(ctx, h, s, &mcp.StreamOptions{Endpoint: e, SessionID: rand.Text()})
 	}}
 	if o != nil {
 		w.Options = *o
