@@ -44,7 +44,7 @@ func ServeHTTP(ctx context.Context, l net.Listener, h mcp.Handler, hosts []strin
 		Handler: boundBodies(mux),
 		// Streams live long, so only what comes before them has a limit here:
 		// the transports bound bodies and writes themselves.
-		ReadHeaderTimeout: 10 * time.Second,
+		ReadHeaderTimeout: 5 * time.Second,
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    64 << 10,
 	}
