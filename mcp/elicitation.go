@@ -62,12 +62,18 @@ func (r *Request) ElicitURL(ctx context.Context, message, url string) (*ElicitRe
 	return &q.Result, nil
 }
 
+// An Asker puts questions to the user: *ToolRequest, *PromptRequest and
+// *ResourceRequest do.
+type Asker interface {
+	Elicit(ctx context.Context, message string, schema JSON) (*ElicitResult, error)
+}
+
 // Elicit asks the user to fill in a form made from the fields of T, a flat
 // struct of strings, numbers and booleans, and slices of strings with an enum;
 // the tags are those of [AddTool]. ok tells whether they did; answer is zero when
 // they declined. The error is that of [Request.Ask], ErrInputRequired among them:
 // return it.
-func Elicit[T any](ctx context.Context, r *Request, message string) (answer T, ok bool, err error) {
+func Elicit[T any](ctx context.Context, r Asker, message string) (answer T, ok bool, err error) {
 	form, err := schema.For(reflect.TypeFor[T](), &schema.Options{Open: true})
 	if err != nil {
 		return answer, false, err

@@ -148,7 +148,7 @@ func ExampleElicit() {
 	mcp.AddTool(s, &mcp.Tool{Name: "delete"}, func(ctx context.Context, r *mcp.ToolRequest, in struct {
 		Path string `json:"path"`
 	}) (string, error) {
-		answer, ok, err := mcp.Elicit[confirmation](ctx, &r.Request, "Delete "+in.Path+"?")
+		answer, ok, err := mcp.Elicit[confirmation](ctx, r, "Delete "+in.Path+"?")
 		if err != nil {
 			return "", err
 		}

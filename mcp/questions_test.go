@@ -355,16 +355,16 @@ func TestFormsAreFlat(t *testing.T) {
 	s := mcp.NewServer(mcp.Implementation{Name: "m", Version: "1"}, nil)
 	refused := map[string]error{}
 	must(s.AddTool(&mcp.Tool{Name: "ask"}, func(ctx context.Context, r *mcp.ToolRequest) (*mcp.ToolResult, error) {
-		_, _, refused["nested"] = mcp.Elicit[struct{ In inner }](ctx, &r.Request, "?")
-		_, _, refused["list"] = mcp.Elicit[struct{ In []string }](ctx, &r.Request, "?")
-		_, _, refused["map"] = mcp.Elicit[struct{ In map[string]string }](ctx, &r.Request, "?")
-		_, _, refused["no struct"] = mcp.Elicit[string](ctx, &r.Request, "?")
+		_, _, refused["nested"] = mcp.Elicit[struct{ In inner }](ctx, r, "?")
+		_, _, refused["list"] = mcp.Elicit[struct{ In []string }](ctx, r, "?")
+		_, _, refused["map"] = mcp.Elicit[struct{ In map[string]string }](ctx, r, "?")
+		_, _, refused["no struct"] = mcp.Elicit[string](ctx, r, "?")
 		_, ok, err := mcp.Elicit[struct {
 			S string   `jsonschema:"enum=a|b"`
 			N float64  `json:",omitempty"`
 			B bool     `json:",omitempty"`
 			L []string `json:",omitempty" jsonschema:"enum=a|b"`
-		}](ctx, &r.Request, "?")
+		}](ctx, r, "?")
 		if err == nil && !ok {
 			t.Error("declined")
 		}

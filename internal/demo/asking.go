@@ -36,7 +36,7 @@ func addAskingTools(s *mcp.Server) {
 }
 
 func ask(ctx context.Context, r *mcp.ToolRequest, _ struct{}) (string, error) {
-	g, ok, err := mcp.Elicit[guest](ctx, &r.Request, "Who are you, and what may I bring you?")
+	g, ok, err := mcp.Elicit[guest](ctx, r, "Who are you, and what may I bring you?")
 	if err != nil {
 		return "", err
 	}

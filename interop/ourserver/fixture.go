@@ -123,7 +123,7 @@ func addAskingTools(server *mcp.Server) {
 		})
 	mcp.AddTool(server, &mcp.Tool{Name: "elicit", Description: "asks the user's name"},
 		func(ctx context.Context, r *mcp.ToolRequest, _ none) (string, error) {
-			answer, ok, err := mcp.Elicit[nameForm](ctx, &r.Request, "Your name?")
+			answer, ok, err := mcp.Elicit[nameForm](ctx, r, "Your name?")
 			if err != nil || !ok {
 				return mcp.ActionDecline, err
 			}

@@ -17,6 +17,7 @@ import (
 	"mcpv/mcp/stdio"
 	"mcpv/mcp/streamable"
 	"mcpv/mcp/websocket"
+	"mcpv/revision"
 )
 
 // An Entry is one server as configuration files describe it. Command or URL is
@@ -46,6 +47,7 @@ func Server(ctx context.Context, target any, o *mcp.ClientOptions) (*mcp.Client,
 	if err != nil {
 		return nil, err
 	}
+	o = preferring(target, o)
 	c, err := mcp.Connect(ctx, t, o)
 	if f, ok := t.(interface{ fallback() mcp.Transport }); ok && notStreamable(err) {
 		older, olderErr := mcp.Connect(ctx, f.fallback(), o)
@@ -55,6 +57,23 @@ func Server(ctx context.Context, target any, o *mcp.ClientOptions) (*mcp.Client,
 		return nil, fmt.Errorf("%w (and not by HTTP+SSE either: %w)", err, olderErr)
 	}
 	return c, err
+}
+
+// preferring has the dialect that an entry names tried first.
+func preferring(target any, o *mcp.ClientOptions) *mcp.ClientOptions {
+	e, ok := target.(*Entry)
+	if v, isValue := target.(Entry); isValue {
+		e, ok = &v, true
+	}
+	if !ok || e.Type != "classic" || o != nil && (o.Revision != nil || o.Prefer != nil) {
+		return o
+	}
+	var c mcp.ClientOptions
+	if o != nil {
+		c = *o
+	}
+	c.Prefer = revision.Classic
+	return &c
 }
 
 // Transport returns the transport to a target of Server.

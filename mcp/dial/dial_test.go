@@ -75,14 +75,18 @@ func TestEveryKindOfTarget(t *testing.T) {
 	classic := command
 	classic.Type = "classic"
 	for name, target := range map[string]any{
-		"handler": s, "transport": mcp.InProcess(s), "URL": web, "ws URL": socket, "entry with a command": command, "entry, classic framing": &classic,
+		"handler": s, "transport": mcp.InProcess(s), "URL": web, "ws URL": socket, "entry with a command": command, "entry, classic": &classic, "entry with a URL, classic": dial.Entry{URL: web, Type: "classic"},
 		"entry with a URL": dial.Entry{URL: web, Headers: map[string]string{"X-Test": "1"}}, "entry, http": dial.Entry{URL: web, Type: "http"},
 		"entry, sse": dial.Entry{URL: events, Type: "sse"}, "entry, ws": dial.Entry{URL: socket, Type: "ws"},
 		"URL of HTTP+SSE": events, // which refuses to be posted to
 	} {
 		t.Run(name, func(t *testing.T) {
-			if r := use(t, target); r != revision.Latest() {
-				t.Errorf("agreed on %s", r)
+			want := revision.Latest()
+			if strings.HasSuffix(name, "classic") {
+				want = revision.Classic
+			}
+			if r := use(t, target); r != want {
+				t.Errorf("agreed on %s, want %s", r, want)
 			}
 		})
 	}

@@ -119,11 +119,11 @@ func (s *Server) addQuestions() {
 			type colour struct {
 				Colour string `json:"colour" jsonschema:"enum=red|green"`
 			}
-			n, ok, err := mcp.Elicit[name](ctx, &r.Request, "Your name?")
+			n, ok, err := mcp.Elicit[name](ctx, r, "Your name?")
 			if err != nil || !ok {
 				return "declined", err
 			}
-			c, ok, err := mcp.Elicit[colour](ctx, &r.Request, "Your colour?")
+			c, ok, err := mcp.Elicit[colour](ctx, r, "Your colour?")
 			if err != nil || !ok {
 				return "declined", err
 			}

@@ -100,6 +100,8 @@ func offers(h http.Header, protocol string) bool {
 	return false
 }
 
+const defaultMaxSessions = 10_000
+
 var errGoingAway = errors.New("websocket: handler is closed")
 
 // A Handler serves every connection made to it. Its fields must not change once
@@ -113,8 +115,13 @@ type Handler struct {
 	// Options are the options of Accept.
 	Options AcceptOptions
 
+	// MaxSessions is how many connections may be open at a time; 0 means
+	// 10 000. Beyond, a handshake gets 503.
+	MaxSessions int
+
 	mu      sync.Mutex
 	closed  bool
+	open    int // handshakes and connections
 	streams map[*Stream]context.CancelCauseFunc
 	running sync.WaitGroup
 }
@@ -124,14 +131,25 @@ type Handler struct {
 // handler is closed.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.mu.Lock()
-	if h.closed {
+	limit := h.MaxSessions
+	if limit == 0 {
+		limit = defaultMaxSessions
+	}
+	if full := h.open >= limit; h.closed || full {
 		h.mu.Unlock()
-		http.Error(w, "shutting down", http.StatusServiceUnavailable)
+		w.Header().Set("Retry-After", "1")
+		http.Error(w, "shutting down, or too many connections", http.StatusServiceUnavailable)
 		return
 	}
+	h.open++
 	h.running.Add(1)
 	h.mu.Unlock()
 	defer h.running.Done()
+	defer func() {
+		h.mu.Lock()
+		h.open--
+		h.mu.Unlock()
+	}()
 
 	s, err := Accept(w, r, &h.Options)
 	if err != nil {

@@ -352,3 +352,25 @@ func TestHandlerClose(t *testing.T) {
 	}
 	http.DefaultClient.CloseIdleConnections()
 }
+
+func TestConnectionsAreBounded(t *testing.T) {
+	h := &websocket.Handler{MaxSessions: 1, Serve: func(ctx context.Context, s jsonrpc.Stream) error {
+		_, err := s.Read()
+		return err
+	}}
+	srv := httptest.NewServer(h)
+	defer srv.Close()
+	defer h.Close()
+	first := dial(t, srv.URL, nil)
+	var status *mcp.HTTPError
+	if _, err := websocket.Dial(t.Context(), srv.URL, nil); !errors.As(err, &status) || status.Status != http.StatusServiceUnavailable {
+		t.Errorf("one too many: %v", err)
+	}
+	if err := first.Write([]byte(`{}`)); err != nil { // others are unharmed
+		t.Error(err)
+	}
+	if _, err := first.Read(); !errors.Is(err, io.EOF) {
+		t.Errorf("first: %v", err)
+	}
+	h.Close() // has to return: nothing counts as running any more
+}
