@@ -57,6 +57,15 @@ func (e *HTTPError) Error() string {
 	return fmt.Sprintf("HTTP %d: %q", e.Status, body)
 }
 
+// Get returns the first value of a header, "" when it is not there. The case of
+// the name does not matter.
+func (e *HTTPError) Get(name string) string {
+	if values := e.Header[canonicalHeader(name)]; len(values) > 0 {
+		return values[0]
+	}
+	return ""
+}
+
 // Unwrap returns the JSON-RPC error in the body, if any.
 func (e *HTTPError) Unwrap() error {
 	if e.Message == nil {
