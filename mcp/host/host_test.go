@@ -6,7 +6,6 @@ import (
 	"os"
 	"strconv"
 	"sync"
-	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -89,7 +88,11 @@ func TestKilledServerComesBack(t *testing.T) {
 	}
 	<-ready
 	first := pid(t, h)
-	if err := syscall.Kill(first, syscall.SIGKILL); err != nil {
+	child, err := os.FindProcess(first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := child.Kill(); err != nil {
 		t.Fatal(err)
 	}
 	<-ready
