@@ -231,7 +231,7 @@ func (s *session) limitWrite() bool {
 // ended returns why this side ended the session, and otherwise err: that the
 // request's context is cancelled says only that the client is gone.
 func (s *session) ended(err error) error {
-	if c := context.Cause(s.ctx); c != nil && c != context.Canceled { //nolint:errorlint // the bare one comes from the request, ours wrap it
+	if c := context.Cause(s.ctx); c != nil && c != context.Canceled {
 		return c
 	}
 	return err
