@@ -1,5 +1,3 @@
-// Package mcpv_test holds the tests of the repository as a whole: its
-// architecture, its README and its commands.
 package mcpv_test
 
 import (
@@ -24,6 +22,8 @@ import (
 //
 //	leaves ← jsonrpc ← revision ← mcp ← transports ← dial ← host ← cmd
 var mayImport = map[string]string{
+	".": "",
+
 	"internal/eventstream": "",
 	"internal/httpguard":   "",
 	"internal/mcpheader":   "internal/rawjson",
@@ -163,6 +163,28 @@ func TestFilesAreShort(t *testing.T) {
 	for _, s := range sources(t) {
 		if n := bytes.Count(s.text, []byte("\n")); !s.test && n > maxLines {
 			t.Errorf("%s has %d lines, more than %d", s.path, n, maxLines)
+		}
+	}
+}
+
+// maxPackage is the length in lines above which a package is to be cut, and
+// larger holds the packages that may be larger, each with its ADR.
+const maxPackage = 5000
+
+var larger = map[string]int{
+	"mcp": 10_000, // docs/adr/0008-mcp-is-one-package.md
+}
+
+func TestPackagesAreSmall(t *testing.T) {
+	lines := map[string]int{}
+	for _, s := range sources(t) {
+		if !s.test {
+			lines[s.dir] += bytes.Count(s.text, []byte("\n"))
+		}
+	}
+	for dir, n := range lines {
+		if limit := max(maxPackage, larger[dir]); n > limit {
+			t.Errorf("package %s has %d lines, more than %d", dir, n, limit)
 		}
 	}
 }

@@ -119,7 +119,7 @@ var errDecided = errors.New("the server has answered in the other era")
 
 // overHTTP reports whether a link is one where nothing goes unanswered.
 func overHTTP(l Link) bool {
-	h, ok := l.(interface{ MirrorsHeaders() bool })
+	h, ok := l.(HTTPLink)
 	return ok && h.MirrorsHeaders()
 }
 

@@ -53,6 +53,14 @@ type Link interface {
 	Close() error
 }
 
+// An HTTPLink is a Link that sends every request by HTTP: none goes unanswered,
+// and arguments that a tool's schema marks with x-mcp-header are to be mirrored
+// in headers if MirrorsHeaders says so.
+type HTTPLink interface {
+	Link
+	MirrorsHeaders() bool
+}
+
 // StreamTransport makes a Transport of a function that opens a stream: all a
 // custom transport needs on the client's side.
 type StreamTransport func(ctx context.Context) (jsonrpc.Stream, error)

@@ -129,9 +129,6 @@ func BenchmarkIdleSession(b *testing.B) {
 
 // The cost of a session is a promise, so it is a test too.
 func TestIdleSessionIsSmall(t *testing.T) {
-	if testing.Short() {
-		t.Skip("measures memory")
-	}
 	r := testing.Benchmark(BenchmarkIdleSession)
 	if got := r.Extra["B/session"]; got > 4096 || r.Extra["goroutines"] > 0 {
 		t.Errorf("an idle session costs %.0f bytes and %v goroutines", got, r.Extra["goroutines"])

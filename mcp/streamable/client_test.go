@@ -251,7 +251,7 @@ func TestClientConnectSendsNothing(t *testing.T) {
 		if got := w.requests(); len(got) != 0 {
 			t.Errorf("connect sent %v", got)
 		}
-		if m, ok := w.link.(interface{ MirrorsHeaders() bool }); !ok || !m.MirrorsHeaders() {
+		if m, ok := w.link.(mcp.HTTPLink); !ok || !m.MirrorsHeaders() {
 			t.Error("the link does not say that it mirrors headers")
 		}
 	})
