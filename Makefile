@@ -45,7 +45,7 @@ fuzz: ## run every fuzz target for FUZZTIME (1000000x)
 	@$(call fuzz,$(FUZZTIME))
 
 churn: ## connect and disconnect 10 000 times on each transport: nothing may stay behind
-	go test -timeout 30m -run TestChurn -cycles 10000 -v ./mcp/mcptest
+	go test ./mcp/mcptest -timeout 30m -run TestChurn -v -cycles 10000
 
 lint: ## golangci-lint, built from source: takes minutes the first time
 	go run $(GOLANGCI_LINT) run ./...
